@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What several test files share: the options of the run, a toy kernel repository, the real trees."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from harness import options, process, tree
+
+sys.dont_write_bytecode = True
+Stage = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="session")
+def chosen() -> Iterator[options.Options]:
+    """The options of this run, its build folder locked until the last test."""
+    found = options.read()
+    with process.locked(found.build):
+        yield found
+
+
+@pytest.fixture(scope="session")
+def trees(chosen: options.Options) -> tree.Tree:
+    """The real base and series trees."""
+    return tree.tree(chosen)
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Path:
+    """A repository that looks like kernel 7.3.0-rc7, with the tag and three commits after it."""
+    repository = tmp_path / "toy"
+    repository.mkdir()
+    process.git(repository, "init", "-q", "-b", "main")
+    (repository / "Makefile").write_text("# SPDX\nVERSION = 7\nPATCHLEVEL = 3\nSUBLEVEL = 0\nEXTRAVERSION = -rc7\n")
+    (repository / "mm.c").write_text("".join(f"line {n};\n" for n in range(20)))
+    process.git(repository, "add", ".")
+    process.git(repository, "commit", "-q", "-m", "base")
+    process.git(repository, "tag", "v7.3-rc7")
+    for number, line in enumerate((3, 9, 15), 1):
+        (repository / "mm.c").write_text((repository / "mm.c").read_text().replace(f"line {line};", f"better {line};"))
+        process.git(
+            repository,
+            "commit",
+            "-q",
+            "-a",
+            "-m",
+            f"mm: improve line {line}\n\nBecause of {number}.",
+            "--author",
+            "A U Thor <author@example.org>",
+        )
+    return repository
+
+
+@pytest.fixture
+def toy_series(toy: Path, tmp_path: Path) -> Path:
+    """A series/ folder of two topics, `a` with a cover letter and two patches and `b` with one."""
+    series = tmp_path / "series"
+    for topic, commits in (("a", "v7.3-rc7..HEAD~1"), ("b", "HEAD~1..HEAD")):
+        process.git(
+            toy,
+            "format-patch",
+            "-q",
+            "--zero-commit",
+            "--no-signature",
+            "--numbered",
+            "--abbrev=12",
+            "--stat=75",
+            "--cover-letter",
+            "-o",
+            series / topic,
+            commits,
+        )
+    (series / "b/0000-cover-letter.patch").unlink()
+    cover = series / "a/0000-cover-letter.patch"
+    cover.write_text(
+        cover.read_text()
+        .replace("*** SUBJECT HERE ***", "mm: improve lines")
+        .replace("*** BLURB HERE ***", "They were not good.")
+    )
+    return series
+
+
+@pytest.fixture
+def toy_options(toy: Path, tmp_path: Path) -> options.Options:
+    """Options that take the toy as the base and build beside it."""
+    (tmp_path / "build").mkdir()
+    return options.read({"LINUX": str(toy), "BUILD": str(tmp_path / "build")})
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    """Run a stage as a program of its own, in a build folder of its own."""
+
+    def call(name: str, **env: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-B", "-m", f"harness.{name}"],
+            cwd=process.ROOT,
+            text=True,
+            capture_output=True,
+            timeout=120,
+            env=os.environ | {"BUILD": str(tmp_path / "build")} | env,
+        )
+
+    return call

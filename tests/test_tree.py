@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Source, tree and export on a toy kernel: what goes in comes out, and a failure leaves nothing."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from harness import export, options, process, source, tree
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.patch"))}
+
+
+def test_apply_and_export_round_trip(toy_options: options.Options, toy_series: Path, toy: Path) -> None:
+    made = tree.tree(toy_options, toy_series)
+    assert process.git(made.series, "rev-parse", "HEAD^{tree}") == process.git(toy, "rev-parse", "HEAD^{tree}")
+    before = contents(toy_series)
+    assert len(before) == 4
+    export.export(made.series, tree.topics(toy_series))
+    assert contents(toy_series) == before
+
+
+def test_export_after_work(toy_options: options.Options, toy_series: Path) -> None:
+    made = tree.tree(toy_options, toy_series)
+    (made.series / "new.c").write_text("int x;\n")
+    process.git(made.series, "add", "new.c")
+    process.git(made.series, "commit", "-q", "-m", "mm: add a file")
+    with pytest.raises(process.Fault, match="has commits that series/ lacks: run 'make export'"):
+        tree.tree(toy_options, toy_series)
+    export.export(made.series, tree.topics(toy_series))
+    assert [path.name for path in tree.patches(toy_series / "b")] == [
+        "0001-mm-improve-line-15.patch",
+        "0002-mm-add-a-file.patch",
+    ]
+    tree.record(made.series.parent, tree.key_of(made.series.parent, tree.topics(toy_series)))
+    assert tree.tree(toy_options, toy_series) == made
+
+
+def test_cover_follows_the_commits() -> None:
+    shortlog = "A U Thor (1):\n  mm: one\n\n mm.c | 2 +-\n"
+    old = "Subject: [PATCH 0/1] mm: improve\n\nText (2):\nstays.\n\n" + shortlog
+    new = "Subject: [PATCH 0/2] *** SUBJECT HERE ***\n\n*** BLURB HERE ***\n\nA U Thor (2):\n  mm: one\n  mm: two\n\n mm.c | 4 ++--\n"
+    assert (
+        export.cover(old, new)
+        == "Subject: [PATCH 0/2] mm: improve\n\nText (2):\nstays.\n\nA U Thor (2):\n  mm: one\n  mm: two\n\n mm.c | 4 ++--\n"
+    )
+
+
+def test_nothing_changed_touches_nothing(
+    toy_options: options.Options, toy_series: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = tree.tree(toy_options, toy_series)
+    os.utime(made.series / "mm.c", (1, 1))
+    assert "applying" in capsys.readouterr().out
+    tree.tree(toy_options, toy_series)
+    assert "applying" not in capsys.readouterr().out
+    assert (made.series / "mm.c").stat().st_mtime == 1
+
+
+def test_changed_patch_is_applied_anew(toy_options: options.Options, toy_series: Path) -> None:
+    made = tree.tree(toy_options, toy_series)
+    os.utime(made.series / "Makefile", (1, 1))
+    [patch] = tree.patches(toy_series / "b")
+    patch.write_text(patch.read_text().replace("better 15", "best 15"))
+    tree.tree(toy_options, toy_series)
+    assert "best 15" in (made.series / "mm.c").read_text()
+    assert (made.series / "Makefile").stat().st_mtime == 1
+
+
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ("line 15;", "line 99;", "b/0001-mm-improve-line-15.patch does not apply at mm.c"),
+        ("a/mm.c", "a/gone.c", "b/0001-mm-improve-line-15.patch does not apply at gone.c"),
+    ],
+)
+def test_patch_that_does_not_apply(
+    toy_options: options.Options, toy_series: Path, old: str, new: str, message: str
+) -> None:
+    made = tree.tree(toy_options, toy_series)
+    head = process.git(made.series, "rev-parse", "HEAD")
+    [patch] = tree.patches(toy_series / "b")
+    good = patch.read_text()
+    patch.write_text(good.replace(old, new).replace(old.replace("a/", "b/"), new.replace("a/", "b/")))
+    with pytest.raises(process.Fault, match=message):
+        tree.tree(toy_options, toy_series)
+    assert process.git(made.series, "rev-parse", "HEAD", "series") == f"{head}\n{head}"
+    assert not (made.series.parent / "series.tmp").exists()
+    assert len(process.git(made.base, "worktree", "list").splitlines()) == 2
+    patch.write_text(good)
+    assert tree.tree(toy_options, toy_series) == made
+
+
+def test_uncommitted_work_is_kept(toy_options: options.Options, toy_series: Path) -> None:
+    made = tree.tree(toy_options, toy_series)
+    (made.series / "mm.c").write_text("mine\n")
+    with pytest.raises(process.Fault, match="has uncommitted changes: commit them"):
+        tree.tree(toy_options, toy_series)
+    assert (made.series / "mm.c").read_text() == "mine\n"
+
+
+def test_killed_while_switching(toy_options: options.Options, toy_series: Path) -> None:
+    made = tree.tree(toy_options, toy_series)
+    (made.series.parent / "series.key").unlink()
+    (made.base / ".git/worktrees/series/index.lock").touch()
+    (made.series / "mm.c").write_text("half")
+    assert "better 15" in (tree.tree(toy_options, toy_series).series / "mm.c").read_text()
+
+
+def test_clone_is_not_written_to(toy_options: options.Options, toy_series: Path, toy: Path) -> None:
+    def state() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in toy.rglob("*") if path.is_file()}
+
+    before = state()
+    tree.tree(toy_options, toy_series)
+    assert state() == before
+
+
+def test_worktree_and_shallow_clones_will_do(toy: Path, tmp_path: Path) -> None:
+    process.git(toy, "worktree", "add", "-q", "--detach", tmp_path / "worktree", "HEAD")
+    process.git(tmp_path, "clone", "-q", "--depth=1", f"file://{toy}", tmp_path / "shallow")
+    for clone in ("worktree", "shallow"):
+        home = source.source(options.read({"LINUX": str(tmp_path / clone), "BUILD": str(tmp_path)}))
+        assert "SUBLEVEL" in (home / "base/Makefile").read_text()
+
+
+def test_empty_series(toy_options: options.Options, tmp_path: Path) -> None:
+    with pytest.raises(process.Fault, match="holds no patches"):
+        tree.tree(toy_options, tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        (
+            "a.list",
+            "deb [arch=amd64] http://mirror.example/debian stable main\ndeb http://mirror.example/other noise main\n",
+        ),
+        (
+            "a.sources",
+            "Types: deb\nURIs: http://mirror.example/debian\nSuites: stable stable-updates\nComponents: main contrib\n",
+        ),
+    ],
+)
+def test_archive_from_either_kind_of_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str
+) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / name).write_text(text)
+    for part in ("debian_dists_stable", "debian_dists_stable-updates", "other_dists_noise"):
+        (tmp_path / f"mirror.example_{part}_main_binary-amd64_Packages").touch()
+    (tmp_path / "apt.conf").write_text(
+        f'Dir::Etc::sourcelist "/dev/null";\nDir::Etc::sourceparts "{tmp_path}/parts";\nDir::State::lists "{tmp_path}";\n'
+    )
+    monkeypatch.setenv("APT_CONFIG", str(tmp_path / "apt.conf"))
+    assert [uri.rstrip("/") for uri in source.archives()] == ["http://mirror.example/debian"]
+
+
+def test_no_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "apt.conf").write_text(f'Dir::State::lists "{tmp_path}";\n')
+    monkeypatch.setenv("APT_CONFIG", str(tmp_path / "apt.conf"))
+    with pytest.raises(process.Fault, match="no list of a Debian archive: run 'apt-get update' as root, or set LINUX="):
+        source.archives()
