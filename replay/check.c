@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Equality: each kernel initialises the same poisoned memmap, then every byte
+ * of it and of guards on both sides is compared with what the base left, and
+ * every call out of the code with those of the base.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "user.h"
+
+#define GUARD		512UL			/* entries on either side */
+#define START_PFN	(1UL << 24)		/* aligned to every order */
+#define MAX_PAGES	(4UL << 18)
+#define MAX_REPORTS	20
+#define NOISE		(MIB + 8 * 7)		/* not in step with the entries */
+
+static unsigned char *snapshot, noise[NOISE];
+static unsigned long nr_checked, nr_failed, nr_entries, nr_bytes;
+
+/* splitmix64 */
+static uint64_t next_random(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return z ^ z >> 31;
+}
+
+static unsigned long below(uint64_t *state, unsigned long n)
+{
+	return next_random(state) % n;
+}
+
+static void prepare(void)
+{
+	uint64_t state = 0;
+
+	window_open((MAX_PAGES + (1UL << layout->max_order) + 2 * GUARD) *
+		    layout->page_struct_size);
+	snapshot = malloc(window_size());
+	if (!snapshot)
+		die("cannot allocate %lu MiB: free some memory", window_size() / MIB);
+	for (size_t i = 0; i + 8 <= NOISE; i += 8) {
+		uint64_t r = next_random(&state);
+
+		memcpy(noise + i, &r, 8);
+	}
+}
+
+static void poison(unsigned char *start, unsigned long bytes, unsigned int how)
+{
+	if (how == POISON_RANDOM)
+		for (unsigned long done = 0; done < bytes; done += NOISE)
+			memcpy(start + done, noise,
+			       bytes - done < NOISE ? bytes - done : NOISE);
+	else
+		memset(start, how == POISON_ONES ? 0xff : 0, bytes);
+}
+
+static const char *field_at(unsigned long page, unsigned int offset)
+{
+	const struct replay_field *f, *found = NULL;
+
+	for (f = layout->fields; f->name && !found; f++)
+		if (offset >= f->offset && offset < f->offset + f->size &&
+		    (f->page == page || !strncmp(f->name, "page.", 5)))
+			found = f;
+	return found ? found->name : "padding";
+}
+
+static void report(const struct replay_case *c, const char *kernel, const char *text)
+{
+	char spec[SPEC_SIZE];
+
+	spec_write(c, spec);
+	printf("DIFFERS %s\n  %s: %s\n", spec, kernel, text);
+	if (++nr_failed == MAX_REPORTS) {
+		printf("stopped at the %dth difference\n", MAX_REPORTS);
+		exit(1);
+	}
+}
+
+static void report_bytes(const struct replay_case *c, const char *kernel,
+			 const unsigned char *start, unsigned long bytes)
+{
+	unsigned long first = bytes, differing = 0, pfn, page;
+	unsigned int offset;
+	char text[256];
+
+	for (unsigned long i = 0; i < bytes; i++)
+		if (start[i] != snapshot[i] && !differing++)
+			first = i;
+	pfn = pfn_of(start + first);
+	offset = start + first - entry(pfn);
+	page = (pfn - c->start_pfn - c->reserve - c->offset) & ((1UL << c->order) - 1);
+	snprintf(text, sizeof(text),
+		 "pfn 0x%lx (page %lu of its compound%s), offset %u, %s: 0x%02x, base 0x%02x; "
+		 "%lu bytes differ", pfn, page,
+		 pfn < c->start_pfn || pfn >= c->start_pfn + c->nr_pages ?
+		 ", outside of the range" : "",
+		 offset, field_at(page, offset), start[first], snapshot[first], differing);
+	report(c, kernel, text);
+}
+
+/* Runs all the kernels; false, after a report, if one departs from the base. */
+static bool check(const struct replay_case *c)
+{
+	unsigned long slack = GUARD + (1UL << c->order);
+	unsigned long bytes = (GUARD + c->nr_pages + slack) * layout->page_struct_size;
+	unsigned char *start = window_place(c->start_pfn - GUARD);
+	char spec[SPEC_SIZE], text[256];
+	bool same = true;
+
+	spec_write(c, spec);
+	crash_context = spec;
+	for (unsigned int i = 0; i < nr_kernels; i++) {
+		const struct replay_side *side = kernels[i].side;
+
+		poison(start, bytes, c->poison);
+		events_start(i ? EVENTS_COMPARE : EVENTS_RECORD);
+		/* Traced or not: both must hold, so one of the poisons goes without. */
+		side->trace(layout->can_trace && c->poison != POISON_ONES);
+		side->run(c);
+		side->trace(0);
+		if (!i) {
+			memcpy(snapshot, start, bytes);
+			continue;
+		}
+		if (!events_same(text, sizeof(text))) {
+			report(c, kernels[i].name, text);
+			same = false;
+		}
+		if (memcmp(snapshot, start, bytes)) {
+			report_bytes(c, kernels[i].name, start, bytes);
+			same = false;
+		}
+	}
+	nr_checked++;
+	nr_entries += c->nr_pages - c->reserve - c->offset;
+	nr_bytes += bytes;
+	return same;
+}
+
+static int summary(void)
+{
+	printf("%lu case%s, %lu entries in range, %.1f GiB compared per kernel: ",
+	       nr_checked, nr_checked == 1 ? "" : "s", nr_entries, (double)nr_bytes / GIB);
+	for (unsigned int i = 1; i < nr_kernels; i++)
+		printf("%s%s", i > 1 ? " and " : "", kernels[i].name);
+	if (nr_failed)
+		printf(" DIFFERS from base %lu times\n", nr_failed);
+	else
+		printf(" as base, byte for byte\n");
+	return nr_failed ? 1 : 0;
+}
+
+/* The dimensions that do not multiply the work, in turn. */
+static void check_poisons(struct replay_case *c)
+{
+	const unsigned int nodes[] = { 0, 1 % layout->nr_nodes, layout->nr_nodes - 1 };
+
+	for (c->poison = 0; c->poison < NR_POISON; c->poison++) {
+		c->node = nodes[nr_checked / NR_POISON % 3];
+		check(c);
+	}
+}
+
+static void check_lengths(struct replay_case *c)
+{
+	unsigned long compound = 1UL << c->order;
+	unsigned long section = layout->pages_per_section;
+	unsigned long many = compound < section ? section + section / 2 : 3 * compound;
+	const unsigned long lengths[] = { 0, compound, 2 * compound, many };
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		c->nr_pages = c->reserve + c->offset + lengths[i];
+		check_poisons(c);
+	}
+}
+
+static void check_altmaps(struct replay_case *c)
+{
+	unsigned long compound = 1UL << c->order;
+	unsigned long used = compound < 512 ? 512 : compound;
+
+	c->altmap = 0;
+	c->reserve = 0;
+	c->offset = 0;
+	for (c->early = 0; c->early < NR_EARLY; c->early++)
+		check_lengths(c);
+	c->early = EARLY_NONE;
+	c->altmap = 1;
+	c->reserve = used;
+	check_lengths(c);
+	c->reserve = 2;
+	c->offset = used - 2;
+	check_lengths(c);
+}
+
+int check_matrix(void)
+{
+	struct replay_case c = { 0 };
+
+	prepare();
+	for (c.order = 0; c.order <= layout->max_order; c.order++) {
+		unsigned long compound = 1UL << c.order;
+
+		for (const struct replay_name *t = layout->types; t->name; t++) {
+			c.type = t->value;
+			c.start_pfn = START_PFN;
+			check_altmaps(&c);
+			if (compound < layout->pages_per_section) {
+				c.start_pfn = START_PFN + 3 * compound;
+				check_altmaps(&c);
+			}
+			/* A mask in compound_info forbids it. */
+			if (compound > 1 && !layout->mask_encoding) {
+				c.start_pfn = START_PFN + compound / 2;
+				check_altmaps(&c);
+			}
+		}
+	}
+	return summary();
+}
+
+static struct replay_case random_case(uint64_t seed, unsigned long number)
+{
+	uint64_t state = seed * 0x100000001b3 + number;
+	struct replay_case c = { 0 };
+	unsigned long compound, nr_types = 0;
+
+	while (layout->types[nr_types].name)
+		nr_types++;
+	c.type = layout->types[below(&state, nr_types)].value;
+	/* The largest orders cost most and have the least variety. */
+	do
+		c.order = below(&state, layout->max_order + 1);
+	while (c.order > 13 && below(&state, 8));
+	compound = 1UL << c.order;
+	c.start_pfn = (1 + below(&state, 1UL << (34 - c.order))) << c.order;
+	if (c.start_pfn < GUARD)
+		c.start_pfn = GUARD;
+	if (!layout->mask_encoding)
+		c.start_pfn += below(&state, compound);
+	c.nr_pages = (below(&state, 1 + (1UL << 14 >> c.order)) + below(&state, 3)) << c.order;
+	if (!below(&state, 8))	/* the last compound goes past the end */
+		c.nr_pages += below(&state, compound);
+	if (below(&state, 2)) {
+		c.altmap = 1;
+		c.reserve = below(&state, 2) ? 2 : below(&state, 1024);
+		c.offset = ((c.reserve + below(&state, 1024)) | (compound - 1)) + 1 - c.reserve;
+		c.nr_pages += c.reserve + c.offset;
+	}
+	c.early = below(&state, NR_EARLY);
+	c.node = below(&state, layout->nr_nodes);
+	c.poison = below(&state, NR_POISON);
+	return c;
+}
+
+int check_random(unsigned long nr_cases, uint64_t seed)
+{
+	prepare();
+	printf("%lu random cases, seed %lu\n", nr_cases, (unsigned long)seed);
+	for (unsigned long i = 0; i < nr_cases; i++) {
+		struct replay_case c = random_case(seed, i);
+
+		check(&c);
+	}
+	return summary();
+}
+
+int check_one(const struct replay_case *c)
+{
+	if (c->nr_pages > MAX_PAGES || c->start_pfn < GUARD ||
+	    c->reserve + c->offset > c->nr_pages || c->node >= layout->nr_nodes)
+		die("a case has at most 0x%lx pages, pfn at least 0x%lx, reserve + offset within "
+		    "its pages, node below %u", MAX_PAGES, GUARD, layout->nr_nodes);
+	prepare();
+	check(c);
+	return summary();
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Faults become messages: a store outside of the memmap, a symbol that nobody
+ * provides (each has a page of its own that cannot be accessed), a BUG().
+ */
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "user.h"
+
+/* Generated when the program is linked. */
+extern char unexpected_start[], unexpected_end[];
+extern const char *const unexpected_names[];
+#define UNEXPECTED_SIZE	4096
+
+const char *crash_context = "";
+
+static void say(const char *text)
+{
+	if (write(STDERR_FILENO, text, strlen(text)) < 0)
+		_exit(2);
+}
+
+static void crash(int signal, siginfo_t *info, void *context)
+{
+	char *address = info->si_addr;
+	char number[128];
+
+	(void)context;
+	say("replay: ");
+	say(crash_context);
+	if (address >= unexpected_start && address < unexpected_end) {
+		say(": the code used an unexpected symbol, ");
+		say(unexpected_names[(address - unexpected_start) / UNEXPECTED_SIZE]);
+		say("; provide it in shim.c\n");
+	} else {
+		snprintf(number, sizeof(number), ": %s at %p\n",
+			 signal == SIGSEGV || signal == SIGBUS ?
+			 "the code touched memory outside of the memmap" :
+			 "the code hit BUG() or an illegal instruction", (void *)address);
+		say(number);
+	}
+	_exit(3);
+}
+
+void crash_catch(void)
+{
+	static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGTRAP };
+	struct sigaction action = { .sa_sigaction = crash, .sa_flags = SA_SIGINFO };
+
+	mprotect(unexpected_start, unexpected_end - unexpected_start, PROT_NONE);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaction(signals[i], &action, NULL);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the two halves of the replay program tell each other.
+ *
+ * shim.c is compiled with the kernel's headers and flags, everything else with
+ * those of user space: only plain C types may cross this line.
+ */
+#ifndef REPLAY_H
+#define REPLAY_H
+
+/* One call of memmap_init_zone_device(); pfns and lengths in base pages. */
+struct replay_case {
+	unsigned long start_pfn;
+	unsigned long nr_pages;
+	unsigned long reserve;		/* altmap: pages kept by the driver */
+	unsigned long offset;		/* altmap: pages holding the memmap */
+	unsigned int altmap;		/* is there an altmap? */
+	unsigned int type;		/* index into replay_layout.types */
+	unsigned int order;		/* pgmap->vmemmap_shift */
+	unsigned int early;		/* enum replay_early */
+	unsigned int node;
+	unsigned int poison;		/* enum replay_poison */
+};
+
+/* Which sections count as early ones. */
+enum replay_early { EARLY_NONE, EARLY_ALL, EARLY_ODD, NR_EARLY };
+enum replay_poison { POISON_ONES, POISON_ZERO, POISON_RANDOM, NR_POISON };
+
+struct replay_name {
+	const char *name;
+	unsigned int value;
+};
+
+/* @page: index in the compound; @size in bytes at @offset of that entry. */
+struct replay_field {
+	const char *name;
+	unsigned int page;
+	unsigned int offset;
+	unsigned int size;
+};
+
+/* Lists end with a NULL name. */
+struct replay_layout {
+	const struct replay_name *types;
+	const struct replay_field *fields;
+	unsigned long pages_per_section;
+	unsigned int page_struct_size;	/* bytes */
+	unsigned int page_shift;
+	unsigned int max_order;
+	unsigned int nr_nodes;
+	unsigned int mask_encoding;	/* compound_info holds a mask */
+	unsigned int can_trace;		/* page_ref_set can be switched on */
+};
+
+/* One kernel: its layout, and its code. */
+struct replay_side {
+	const struct replay_layout *(*describe)(void);
+	/* Where pfn 0's entry would lie; a multiple of 1 GiB. */
+	void (*place)(void *pfn0);
+	void (*run)(const struct replay_case *c);
+	void (*trace)(int on);
+};
+
+enum replay_event {
+	EVENT_PAGEBLOCK,	/* init_pageblock_migratetype(page, type|isolate) */
+	EVENT_PAGE_REF_SET,	/* tracepoint: page, new count */
+	EVENT_RESCHED,		/* __cond_resched() */
+	EVENT_WARNING,		/* WARN() */
+};
+
+/* Called by the shims, defined in user space. */
+void replay_event(enum replay_event what, unsigned long a, unsigned long b);
+
+/* The pgmap is common: its address is written into the memmap. */
+extern unsigned long replay_pgmap[512];
+
+#endif

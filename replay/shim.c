@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Kernel side of the replay: what memmap_init_zone_device() needs around it.
+ *
+ * Compiled once per tree and configuration, with that kernel's own headers and
+ * command line, then linked with its mm/mm_init.o.
+ */
+#include <linux/memremap.h>
+#include <linux/mm.h>
+#include <linux/mmzone.h>
+#include <linux/page-isolation.h>
+#include <linux/page_ref.h>
+#include <linux/sched.h>
+
+#include "replay.h"
+
+#ifndef CONFIG_SPARSEMEM_EXTREME
+#error "the replay provides mem_section as SPARSEMEM_EXTREME has it"
+#endif
+
+#ifdef CONFIG_X86
+#include <asm/processor.h>
+/* All zero: no feature bit set, four-level page tables. */
+struct cpuinfo_x86 boot_cpu_data;
+unsigned long vmemmap_base;
+/* %gs is zero in user space: a per-CPU variable is the variable itself. */
+asm(".pushsection .bss\n"
+    ".globl __preempt_count, __ref_stack_chk_guard\n"
+    ".balign 8\n"
+    "__preempt_count: .skip 8\n"
+    "__ref_stack_chk_guard: .skip 8\n"
+    ".popsection\n");
+#endif
+
+#ifdef CONFIG_ARM64
+s64 memstart_addr;
+#endif
+
+unsigned long volatile jiffies;
+
+/* Every root points at the same sections: only "early" matters to the code. */
+#define NR_ROOTS	((1UL << (52 - SECTION_SIZE_BITS)) / SECTIONS_PER_ROOT)
+static struct mem_section *roots[NR_ROOTS];
+static struct mem_section sections[SECTIONS_PER_ROOT];
+struct mem_section **mem_section = roots;
+
+static struct pglist_data pgdat;
+
+void init_pageblock_migratetype(struct page *page,
+				enum migratetype migratetype, bool isolate)
+{
+	replay_event(EVENT_PAGEBLOCK, (unsigned long)page,
+		     migratetype << 1 | isolate);
+}
+
+/* Stands for the call that WARN() makes, whatever its arguments. */
+void replay_warn_trap(void);
+void replay_warn_trap(void)
+{
+	replay_event(EVENT_WARNING, 0, 0);
+}
+asm(".globl __SCT__WARN_trap\n.set __SCT__WARN_trap, replay_warn_trap\n");
+
+#if !defined(CONFIG_PREEMPTION) && !defined(CONFIG_PREEMPT_DYNAMIC)
+int __sched __cond_resched(void)
+{
+	replay_event(EVENT_RESCHED, 0, 0);
+	return 0;
+}
+#endif
+
+#ifdef CONFIG_DEBUG_PAGE_REF
+void __page_ref_set(struct page *page, int v)
+{
+	replay_event(EVENT_PAGE_REF_SET, (unsigned long)page, v);
+}
+
+struct tracepoint __tracepoint_page_ref_set;
+
+static void trace(int on)
+{
+	atomic_set(&__tracepoint_page_ref_set.key.key.enabled, on);
+}
+#else
+static void trace(int on)
+{
+}
+#endif
+
+#ifdef CONFIG_KMSAN
+void kmsan_memmove(void *to, const void *from, size_t n)
+{
+}
+#endif
+
+static void place(void *pfn0)
+{
+#ifdef CONFIG_X86
+	vmemmap_base = (unsigned long)pfn0;
+#endif
+#ifdef CONFIG_ARM64
+	memstart_addr = (((long)VMEMMAP_START - (long)pfn0) /
+			 (long)sizeof(struct page)) << PAGE_SHIFT;
+#endif
+}
+
+static void run(const struct replay_case *c)
+{
+	const struct dev_pagemap pgmap = {
+		.type = c->type,
+		.flags = c->altmap ? PGMAP_ALTMAP_VALID : 0,
+		.vmemmap_shift = c->order,
+		.nr_range = 1,
+		.altmap = {
+			.base_pfn = c->start_pfn,
+			.end_pfn = c->start_pfn + c->nr_pages - 1,
+			.reserve = c->reserve,
+			.free = c->offset,
+			.alloc = c->offset,
+		},
+	};
+	struct zone *zone = &pgdat.node_zones[ZONE_DEVICE];
+	unsigned long i;
+
+	BUILD_BUG_ON(sizeof(pgmap) > sizeof(replay_pgmap));
+	for (i = 0; i < sizeof(pgmap) / sizeof(long); i++)
+		WRITE_ONCE(replay_pgmap[i], ((const unsigned long *)&pgmap)[i]);
+
+	for (i = 0; i < ARRAY_SIZE(roots) && !roots[i]; i++)
+		roots[i] = sections;
+	for (i = 0; i < ARRAY_SIZE(sections); i++)
+		sections[i].section_mem_map =
+			c->early == EARLY_ALL || (c->early == EARLY_ODD && i & 1) ?
+			SECTION_IS_EARLY : 0;
+
+	zone->zone_pgdat = &pgdat;
+	pgdat.node_id = c->node;
+	memmap_init_zone_device(zone, c->start_pfn, c->nr_pages,
+				(struct dev_pagemap *)replay_pgmap);
+}
+
+static const struct replay_name types[] = {
+	{ "private", MEMORY_DEVICE_PRIVATE },
+	{ "coherent", MEMORY_DEVICE_COHERENT },
+	{ "fs_dax", MEMORY_DEVICE_FS_DAX },
+	{ "generic", MEMORY_DEVICE_GENERIC },
+	{ "pci_p2pdma", MEMORY_DEVICE_PCI_P2PDMA },
+	{ }
+};
+
+#define PAGE_FIELD(name) \
+	{ "page." #name, 0, offsetof(struct page, name), \
+	  sizeof_field(struct page, name) }
+#define FOLIO_FIELD(name) \
+	{ "folio." #name, offsetof(struct folio, name) / sizeof(struct page), \
+	  offsetof(struct folio, name) % sizeof(struct page), \
+	  sizeof_field(struct folio, name) }
+
+/* The first match names a byte: what a compound overlays comes first. */
+static const struct replay_field fields[] = {
+	FOLIO_FIELD(_large_mapcount),
+	FOLIO_FIELD(_nr_pages_mapped),
+	FOLIO_FIELD(_entire_mapcount),
+	FOLIO_FIELD(_pincount),
+	FOLIO_FIELD(_mm_id_mapcount),
+	FOLIO_FIELD(_mm_ids),
+#ifdef NR_PAGES_IN_LARGE_FOLIO
+	FOLIO_FIELD(_nr_pages),
+#endif
+	FOLIO_FIELD(_deferred_list),
+	FOLIO_FIELD(pgmap),
+	PAGE_FIELD(flags),
+	PAGE_FIELD(compound_info),
+	PAGE_FIELD(zone_device_data),
+	PAGE_FIELD(mapping),
+	PAGE_FIELD(share),
+	PAGE_FIELD(private),
+	PAGE_FIELD(_mapcount),
+	PAGE_FIELD(_refcount),
+#ifdef CONFIG_MEMCG
+	PAGE_FIELD(memcg_data),
+#endif
+#ifdef LAST_CPUPID_NOT_IN_PAGE_FLAGS
+	PAGE_FIELD(_last_cpupid),
+#endif
+#ifdef CONFIG_KMSAN
+	PAGE_FIELD(kmsan_shadow),
+	PAGE_FIELD(kmsan_origin),
+#endif
+	{ }
+};
+
+static const struct replay_layout *describe(void)
+{
+	static struct replay_layout layout = {
+		.types = types,
+		.fields = fields,
+		.pages_per_section = PAGES_PER_SECTION,
+		.page_struct_size = sizeof(struct page),
+		.page_shift = PAGE_SHIFT,
+		.max_order = PUD_SHIFT - PAGE_SHIFT,
+		.nr_nodes = MAX_NUMNODES,
+		.can_trace = IS_ENABLED(CONFIG_DEBUG_PAGE_REF),
+	};
+
+	layout.mask_encoding = compound_info_has_mask();
+	return &layout;
+}
+
+/* The only symbol that stays visible; renamed per tree. */
+extern struct replay_side replay_side;
+struct replay_side replay_side = {
+	.describe = describe,
+	.place = place,
+	.run = run,
+	.trace = trace,
+};

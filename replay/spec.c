@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A case as text, "type=generic,order=9,...": what is printed can be replayed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "user.h"
+
+static const char *const early_names[] = { "none", "all", "odd" };
+static const char *const poison_names[] = { "ones", "zero", "random" };
+
+const char *type_name(unsigned int type)
+{
+	const struct replay_name *t;
+
+	for (t = layout->types; t->name; t++)
+		if (t->value == type)
+			return t->name;
+	return "?";
+}
+
+unsigned int type_index(const char *name)
+{
+	const struct replay_name *t;
+
+	for (t = layout->types; t->name; t++)
+		if (!strcmp(t->name, name))
+			return t->value;
+	die("no pgmap type \"%s\"", name);
+}
+
+static unsigned int index_of(const char *name, const char *const *names, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (!strcmp(name, names[i]))
+			return i;
+	die("\"%s\" in a case is none of %s, %s, %s", name, names[0], names[1], names[2]);
+}
+
+void spec_write(const struct replay_case *c, char *text)
+{
+	int n = snprintf(text, SPEC_SIZE, "type=%s,order=%u,pfn=0x%lx,pages=0x%lx,early=%s,"
+			 "node=%u,poison=%s", type_name(c->type), c->order, c->start_pfn,
+			 c->nr_pages, early_names[c->early], c->node,
+			 poison_names[c->poison]);
+
+	if (c->altmap)
+		snprintf(text + n, SPEC_SIZE - n, ",reserve=0x%lx,offset=0x%lx",
+			 c->reserve, c->offset);
+}
+
+static unsigned long number(const char *key, const char *value)
+{
+	char *end;
+	unsigned long n = strtoul(value, &end, 0);
+
+	if (!*value || *end)
+		die("%s=%s in a case is no number", key, value);
+	return n;
+}
+
+struct replay_case spec_read(const char *spec)
+{
+	struct replay_case c = { .type = type_index("generic"), .start_pfn = 1 << 20 };
+	char text[SPEC_SIZE], *rest = text, *key, *value;
+
+	if (snprintf(text, sizeof(text), "%s", spec) >= (int)sizeof(text))
+		die("a case has at most %d characters", SPEC_SIZE - 1);
+	while ((key = strsep(&rest, ","))) {
+		value = strchr(key, '=');
+		if (!value)
+			die("a case is KEY=VALUE,... but \"%s\" has no =", key);
+		*value++ = 0;
+		if (!strcmp(key, "type"))
+			c.type = type_index(value);
+		else if (!strcmp(key, "order"))
+			c.order = number(key, value);
+		else if (!strcmp(key, "pfn"))
+			c.start_pfn = number(key, value);
+		else if (!strcmp(key, "pages"))
+			c.nr_pages = number(key, value);
+		else if (!strcmp(key, "early"))
+			c.early = index_of(value, early_names, NR_EARLY);
+		else if (!strcmp(key, "node"))
+			c.node = number(key, value);
+		else if (!strcmp(key, "poison"))
+			c.poison = index_of(value, poison_names, NR_POISON);
+		else if (!strcmp(key, "reserve"))
+			c.altmap = 1, c.reserve = number(key, value);
+		else if (!strcmp(key, "offset"))
+			c.altmap = 1, c.offset = number(key, value);
+		else
+			die("a case has no \"%s\"", key);
+	}
+	if (c.order > layout->max_order)
+		die("order %u is above %u, the largest of this kernel", c.order,
+		    layout->max_order);
+	return c;
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The stretch of address space that holds the memmap under test.
+ *
+ * The kernels find the entry of a pfn at vmemmap + pfn * sizeof(struct page).
+ * Their vmemmap is moved so that the pfns of a case fall into one window, and
+ * always by a multiple of 1 GiB: the mask encoding of compound_info takes for
+ * granted that a compound's entries are naturally aligned, as in the kernel.
+ */
+#include <sys/mman.h>
+
+#include "user.h"
+
+#define WINDOW_START	(32UL << 40)
+
+static unsigned char *vmemmap;
+static unsigned long size;
+
+unsigned long window_size(void)
+{
+	return size;
+}
+
+void window_open(unsigned long bytes)
+{
+	size = bytes + GIB;	/* a pfn falls anywhere in the first GiB */
+	if (mmap((void *)WINDOW_START, size, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+		 -1, 0) != (void *)WINDOW_START)
+		die("cannot map %lu MiB of address space: raise ulimit -v", size / MIB);
+	/* The kernel maps its memmap with huge pages; failing that, small ones. */
+	madvise((void *)WINDOW_START, size, MADV_HUGEPAGE);
+}
+
+unsigned char *window_place(unsigned long pfn)
+{
+	unsigned long offset = pfn * layout->page_struct_size;
+
+	vmemmap = (unsigned char *)(WINDOW_START - offset / GIB * GIB);
+	for (unsigned int i = 0; i < nr_kernels; i++)
+		kernels[i].side->place(vmemmap);
+	return entry(pfn);
+}
+
+unsigned char *entry(unsigned long pfn)
+{
+	return vmemmap + pfn * layout->page_struct_size;
+}
+
+unsigned long pfn_of(const void *address)
+{
+	return (unsigned long)((const unsigned char *)address - vmemmap) / layout->page_struct_size;
+}

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The replay: in every configuration the same memmap, each mutation found, and faults that say what to do."""
+
+import functools
+import json
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness import options, program, race_plot, tree
+from harness.process import ROOT, Fault
+
+CONFIGS = {config.name: config for config in program.CONFIGS}
+MUTATIONS = tomllib.loads((ROOT / "replay/mutations.toml").read_text())
+# What each configuration is there for: bytes of struct page, and what compound_info holds.
+LAYOUT = {"pointer": (64, "pointer"), "page80": (80, "pointer"), "arm64": (64, "pointer")}
+Program = Callable[[str], Path]
+Pair = Callable[[str], tuple[program.Kernel, program.Kernel]]
+Done = subprocess.CompletedProcess[str]
+
+
+def run(made: Path, *words: str, config: str = "default") -> Done:
+    """Run a replay program to its end."""
+    return subprocess.run([*CONFIGS[config].runner, made, *words], capture_output=True, text=True, timeout=1200)
+
+
+@pytest.fixture(scope="session")
+def built(chosen: options.Options, trees: tree.Tree) -> Program:
+    """Build the program of a configuration, once; skips where a tool is missing."""
+    @functools.cache
+    def build(name: str) -> Path:
+        if missing := CONFIGS[name].missing():
+            pytest.skip(f"{', '.join(missing)} not installed")
+        return program.program(chosen, trees, CONFIGS[name])
+    return build
+
+
+@pytest.fixture(scope="session")
+def pair(chosen: options.Options, trees: tree.Tree) -> Pair:
+    """Both kernels of a configuration, made once."""
+    return functools.cache(lambda name: program.pair(chosen, trees, CONFIGS[name]))
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_same_memmap(built: Program, name: str) -> None:
+    made = built(name)
+    size, holds = LAYOUT.get(name, (64, "mask"))
+    told = run(made, "info", config=name).stdout
+    assert f"struct page of {size} bytes, compound_info is a {holds}," in told
+    assert ("page_ref_set" in told) == (name == "trace")
+    # Emulated, the largest orders of the matrix take minutes.
+    for words in (["random", "3000"],) if CONFIGS[name].runner else (["matrix"], ["random", "20000" if name == "default" else "5000"]):
+        done = run(made, *words, config=name)
+        assert not done.returncode and "as base, byte for byte" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_mutation_is_found(pair: Pair, name: str) -> None:
+    mutation = MUTATIONS[name]
+    made = program.mutant(*pair(mutation.get("config", "default")), name, mutation["edits"])
+    done = run(made, "random", "3000")
+    assert done.returncode == 1, done.stdout + done.stderr
+    where, what = done.stdout.splitlines()[1:3]
+    assert where.startswith("DIFFERS type=") and what.startswith("  series: ") and mutation["says"] in what
+    again = run(made, "case", where.split()[1])
+    assert not mutation.get("one_call", True) or again.returncode == 1 and again.stdout.splitlines()[:2] == [where, what]
+
+
+def test_mutation_that_fits_nowhere(pair: Pair) -> None:
+    with pytest.raises(Fault, match="mutation gone: 0 times in mm/mm_init.c"):
+        program.mutant(*pair("default"), "gone", [["no such text", ""]])
+
+
+@pytest.mark.parametrize(("statement", "message"), [
+    ("dump_stack();", "used an unexpected symbol, dump_stack; provide it in shim.c"),
+    ("*(volatile long *)(vmemmap + start_pfn + (1UL << 32)) = 0;", "touched memory outside of the memmap at 0x"),
+    ("BUG();", "hit BUG() or an illegal instruction at 0x"),
+])
+def test_fault_in_the_kernel(pair: Pair, statement: str, message: str) -> None:
+    entry = "	if (WARN_ON_ONCE(!pgmap || zone_idx != ZONE_DEVICE))\n"
+    done = run(program.mutant(*pair("default"), "fault", [[entry, f"	{statement}\n{entry}"]]), "random", "1")
+    assert done.returncode == 3 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("replay: type=") and message in done.stderr
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["random", "many"], '"many" is no number'),
+    (["race", "0"], "a device has 1 to 65536 GiB"),
+    (["race", "1", "0-19"], "orders go from 0 to 18"),
+    (["race", "1", "0", "0"], "1 to 1000 rounds"),
+    (["race", "1", "0", "1", "/no/such/folder/x"], "cannot write /no/such/folder/x"),
+    (["case", "order=19"], "order 19 is above 18"),
+    (["case", "colour=red"], 'a case has no "colour"'),
+    (["case", "type=floppy"], 'no pgmap type "floppy"'),
+    (["case", "poison=sweet"], '"sweet" in a case is none of ones, zero, random'),
+    (["case", "pages=0x10,reserve=0x20"], "reserve + offset within its pages"),
+    ([], "usage: replay matrix"),
+])
+def test_bad_words(built: Program, words: list[str], message: str) -> None:
+    done = run(built("default"), *words)
+    assert done.returncode == 2 and message in done.stderr
+
+
+def test_stands_alone(built: Program, tmp_path: Path) -> None:
+    made = Path(shutil.copy(built("default"), tmp_path))
+    assert b"INTERP" not in subprocess.run(["readelf", "-l", made], capture_output=True, check=True).stdout
+    done = subprocess.run([made, "case", "order=9,pages=0x400"], cwd=tmp_path, env={}, capture_output=True, text=True)
+    assert not done.returncode and "1 case, 1024 entries" in done.stdout
+    cpu = next((line.split(": ")[1] for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), "unknown CPU")
+    assert run(made, "info").stdout.startswith(f"{cpu}\n")
+
+
+def test_random_cases_follow_the_seed(built: Program) -> None:
+    first, again, other = (run(built("default"), "random", "200", seed).stdout.splitlines()[1] for seed in ("7", "7", "8"))
+    assert first == again != other
+
+
+def test_race(built: Program, tmp_path: Path) -> None:
+    done = run(built("default"), "race", "1", "0,9", "3", str(tmp_path / "race.json"))
+    assert not done.returncode, done.stderr
+    samples = json.loads((tmp_path / "race.json").read_text())
+    assert [(result["order"], result["pages"]) for result in samples["results"]] == [(0, 1 << 18), (9, 1 << 18)]
+    for result in samples["results"]:
+        assert list(result["samples"]) == list(result["first_touch"]) == ["base", "series", "fallback", "limit"]
+        assert all(len(times) == 3 and min(times) > 0 for times in result["samples"].values())
+    race_plot.plot(samples | {"date": "today"}, tmp_path / "race.png")
+    assert (tmp_path / "race.png").read_bytes().startswith(b"\x89PNG")
