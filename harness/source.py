@@ -98,6 +98,7 @@ def offered(apt: list[str | Path], home: Path) -> str:
             try:
                 run([*apt, "update"], f"apt-get update for {suite}")
             except Fault as fault:
+                say(f"passing over Debian {suite}: {fault}")
                 trouble = trouble or f" ({fault})"
                 continue
             shown = run(["apt-cache", *apt[1:], "madison", PACKAGE], "apt-cache")

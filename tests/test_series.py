@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from harness import export, process, tree
+from harness import export, process, source, tree
 from test_tree import contents
 
 PATCHES = [patch for topic in tree.topics() for patch in tree.patches(topic)]
 TAGS = re.compile(r"^(Signed-off|Reviewed|Acked|Tested)-by:", re.M)
 COLUMNS = 75
+EXPORTED_FROM = "7.3.0-rc7"
 FILE = re.compile(r"^--- /dev/null\n\+\+\+ b/(\S+)\n@@ .* @@\n((?:\+.*\n){1,3})", re.M)
 
 
@@ -74,11 +75,11 @@ def test_patch_as_mail(patch: Path) -> None:
 
 @pytest.mark.parametrize("patch", PATCHES, ids=name_of)
 def test_checkpatch(patch: Path, trees: tree.Tree) -> None:
-    # A new file is announced whatever MAINTAINERS says; and spdxcheck.py needs this environment's Python.
+    # spdxcheck.py needs this environment's Python.
     command = [trees.base / "scripts/checkpatch.pl", "--strict", "--no-signoff", "--quiet", "--show-types"]
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
-        [*command, "--ignore=FILE_PATH_CHANGES", patch],
+        [*command, patch],
         cwd=trees.base,
         env=os.environ | {"PATH": path},
         text=True,
@@ -89,7 +90,11 @@ def test_checkpatch(patch: Path, trees: tree.Tree) -> None:
 
 
 def test_round_trip(trees: tree.Tree, tmp_path: Path) -> None:
+    """The same bytes on the base that series/ was exported from; on a later 7.3.y only line numbers and blobs may differ."""
     shutil.copytree(process.ROOT / "series", tmp_path / "series")
     before = contents(tmp_path / "series")
     export.export(trees.series, tree.topics(tmp_path / "series"))
-    assert contents(tmp_path / "series") == before
+    after = contents(tmp_path / "series")
+    if source.version((trees.base / "Makefile").read_text()) != EXPORTED_FROM:
+        before, after = ({name: re.sub(rb"^(index |@@ ).*", b"", data, flags=re.M) for name, data in found.items()} for found in (before, after))
+    assert after == before
