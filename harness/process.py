@@ -173,9 +173,10 @@ def interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def main(stage: Callable[[], None]) -> None:
-    """Run a stage as a program: a fault is one line and status 1, an interruption status 130."""
+    """Run a stage as a program: a fault is one line and status 1, an interruption status 130; what nohup ignores stays ignored."""
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupt)
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, interrupt)
     try:
         stage()
     except Fault as fault:

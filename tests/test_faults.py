@@ -230,6 +230,8 @@ def test_no_qemu_outlives_the_run(
         text=True,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
+        # A background job of a shell, or one under nohup, ignores some of them.
+        preexec_fn=lambda: [signal.signal(each, signal.SIG_DFL) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)],
     )
     for _ in range(100):
         if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
