@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The picture: every rebind as a dot beside its mean, base against series, for both drivers."""
 
-import json
 import os
 import random
 import statistics
@@ -16,8 +15,8 @@ from matplotlib.axes import Axes  # noqa: E402
 
 from harness.console import DRIVERS  # noqa: E402
 from harness.options import read  # noqa: E402
-from harness.process import Fault, main  # noqa: E402
-from harness.report import change, label, values  # noqa: E402
+from harness.process import main  # noqa: E402
+from harness.report import change, label, load, values  # noqa: E402
 
 COLOURS = {"base": "#8a8f98", "series": "#1668b8"}
 INK = "#22262b"
@@ -74,9 +73,7 @@ def panel(axes: Axes, samples: dict[str, Any], driver: str) -> None:
 
 def plot(home: Path) -> Path:
     """Write bench.png from the samples under home and return its path; Raises Fault if there are none."""
-    if not (home / "samples.json").exists():
-        raise Fault(f"{home} holds no samples: run 'make bench'")
-    samples = json.loads((home / "samples.json").read_text())
+    samples = load(home)
     figure, both = pyplot.subplots(1, 2, figsize=(10, 5.2), sharey=True, layout="constrained")
     for axes, driver in zip(both, DRIVERS, strict=True):
         panel(axes, samples, driver)
@@ -88,8 +85,7 @@ def plot(home: Path) -> Path:
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=10)
     figure.suptitle("Time to initialise the memmap of a ZONE_DEVICE range\n", fontsize=14, fontweight="bold", color=INK)
-    first, _, second = label(samples).partition(" on ")
-    figure.text(0.5, 0.945, f"{first} on {second}", ha="center", va="top", fontsize=8.5, color="#5a6068")
+    figure.text(0.5, 0.945, label(samples), ha="center", va="top", fontsize=8.5, color="#5a6068")
     new = home / "bench.tmp.png"
     figure.savefig(new, dpi=130)
     pyplot.close(figure)

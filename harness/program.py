@@ -84,9 +84,8 @@ class Kernel:
         """Run the kernel's make; Raises Fault when it fails."""
         config = self.config
         tools = ["LLVM=-19"] if "clang" in config.cc else [f"CROSS_COMPILE={config.cross}", "HOSTCC=ccache gcc"]
-        env = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
         # Relative paths let one configuration reuse what another compiled.
-        env |= {"CCACHE_DIR": str(self.options.build / "ccache"), "CCACHE_BASEDIR": str(self.options.build), "CCACHE_NOHASHDIR": "1"}
+        env = os.environ | {"CCACHE_DIR": str(self.options.build / "ccache"), "CCACHE_BASEDIR": str(self.options.build), "CCACHE_NOHASHDIR": "1"}
         run(["make", "-s", "-C", self.tree, f"O={self.out}", f"ARCH={config.arch}", *tools, f"CC=ccache {config.cross}{config.cc}",
              f"-j{jobs or self.options.jobs}", *config.make, *targets], f"make {targets[-1]} ({config.name}, {self.tree.name})",
             log=self.out / "make.log", env=env)

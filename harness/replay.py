@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from harness import tree
-from harness.options import read
-from harness.process import git, locked, main, run, say, step
+from harness.options import Options, start
+from harness.process import git, run, say, step
 from harness.program import program
 from harness.race_plot import plot
 
@@ -42,22 +42,20 @@ def race(replay: Path, home: Path) -> tuple[str, dict[str, Any]]:
     return text, samples
 
 
-def replay() -> None:
+def replay(options: Options) -> None:
     """Build, compare, race, and write table, samples and plot; Raises Fault as the stages do."""
-    options = read()
-    with locked(options.build):
-        trees = tree.tree(options)
-        made = program(options, trees)
-        home = options.build / "replay" / "result"
-        home.mkdir(parents=True, exist_ok=True)
-        text = compare(made)
-        table, samples = race(made, home)
-        samples |= {"date": datetime.date.today().isoformat(), "base": git(trees.base, "rev-parse", "HEAD"), "series": git(trees.series, "rev-parse", "HEAD")}
-        (home / "replay.txt").write_text(text + table)
-        (home / "replay.json").write_text(json.dumps(samples, indent=1) + "\n")
-        plot(samples, home / "replay.png")
-        say(f"table, raw samples and plot: {home}; the program, which runs on any x86-64 Linux: {made}")
+    trees = tree.tree(options)
+    made = program(options, trees)
+    home = options.build / "replay" / "result"
+    home.mkdir(parents=True, exist_ok=True)
+    text = compare(made)
+    table, samples = race(made, home)
+    samples |= {"date": datetime.date.today().isoformat(), "base": git(trees.base, "rev-parse", "HEAD"), "series": git(trees.series, "rev-parse", "HEAD")}
+    (home / "replay.txt").write_text(text + table)
+    (home / "replay.json").write_text(json.dumps(samples, indent=1) + "\n")
+    plot(samples, home / "replay.png")
+    say(f"table, raw samples and plot: {home}; the program, which runs on any x86-64 Linux: {made}")
 
 
 if __name__ == "__main__":
-    main(replay)
+    start(replay)

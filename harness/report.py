@@ -143,11 +143,17 @@ def table(samples: dict[str, Any]) -> str:
     return "\n".join(rows) + "\n"
 
 
-def report(home: Path) -> str:
-    """Return the table of the samples under home, which table.txt there keeps; Raises Fault if there are none."""
+def load(home: Path) -> dict[str, Any]:
+    """Return the samples under home; Raises Fault if there are none."""
     if not (home / "samples.json").exists():
         raise Fault(f"{home} holds no samples: run 'make bench'")
-    text = table(json.loads((home / "samples.json").read_text()))
+    found: dict[str, Any] = json.loads((home / "samples.json").read_text())
+    return found
+
+
+def report(home: Path) -> str:
+    """Return the table of the samples under home, which table.txt there keeps; Raises Fault if there are none."""
+    text = table(load(home))
     (home / "table.txt").write_text(text)
     return text
 
