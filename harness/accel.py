@@ -8,7 +8,7 @@ boot that ends in time counts. The verdict holds until the host reboots.
 import os
 from pathlib import Path
 
-from harness.guest import boot, qemu_version
+from harness.guest import Guest, boot, qemu_version
 from harness.kernels import Kernel
 from harness.options import Options
 from harness.process import Fault, digest, say, step
@@ -23,7 +23,7 @@ def probe(options: Options, kernel: Kernel, image: Path) -> str:
         return "tcg"
     step(f"KVM: probe boot, {PROBE_SECONDS} seconds at most")
     try:
-        boot(kernel, image, "kvm", options, 0, options.build / "probe.log", lambda _: None, PROBE_SECONDS)
+        boot(Guest(kernel, image, "kvm", options.gib), options.build / "probe.log", lambda _: None, PROBE_SECONDS)
     except Fault as fault:
         say(f"KVM: {fault}; using TCG")
         return "tcg"
@@ -32,9 +32,11 @@ def probe(options: Options, kernel: Kernel, image: Path) -> str:
 
 
 def accel(options: Options, kernel: Kernel, image: Path) -> str:
-    """Return the accelerator to use: what ACCEL= says, else the probe's verdict, which is kept per host boot and QEMU."""
+    """Return the accelerator to use: what ACCEL= says, else TCG for a foreign guest, else the probe's verdict, which is kept per host boot and QEMU."""
     if options.accel:
         return options.accel
+    if kernel.arch != "x86_64":
+        return "tcg"
     kept = options.build / f"accel-{digest(Path('/proc/sys/kernel/random/boot_id').read_bytes(), qemu_version())}"
     if not kept.exists():
         verdict = probe(options, kernel, image)

@@ -8,24 +8,47 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.console import DONE, FAILED, said, splat
 from harness.kernels import Kernel
-from harness.options import Options
 from harness.process import Fault, end, run, spawn
 
-QEMU = "qemu-system-x86_64"
 OLDEST = (6, 1)
 RAM_GIB = 2
+SILENCE = 60
 SHOWN = 15
 
 
-def qemu_version() -> str:
+@dataclass(frozen=True)
+class Machine:
+    """What QEMU is to be for an architecture: tcg is for the kernel's command line when it is emulated."""
+
+    qemu: str
+    board: str
+    console: str
+    tcg: str = ""
+    firmware: Path | None = None
+
+
+MACHINES = {
+    # The emulated TSC ticks as the host's, and on a busy host the guest misjudges
+    # its rate by up to ten times; the HPET shows true time. The check that the timer
+    # interrupt works fails there at times.
+    "x86_64": Machine("qemu-system-x86_64", "q35", "ttyS0", "clocksource=hpet tsc=unstable no_timer_check"),
+    # Only ACPI describes an NVDIMM there, and only firmware hands it on.
+    "arm64": Machine("qemu-system-aarch64", "virt", "ttyAMA0", firmware=Path("/usr/share/qemu-efi-aarch64/QEMU_EFI.fd")),
+}
+
+
+def qemu_version(arch: str = "x86_64") -> str:
     """Return QEMU's version; Raises Fault when it is absent or too old (memory backends without reservation came in 6.1)."""
-    if not shutil.which(QEMU):
-        raise Fault(f"{QEMU} is missing: run 'make setup'")
-    match = re.search(r"version ((\d+)\.(\d+)\S*)", run([QEMU, "--version"], QEMU))
+    machine = MACHINES[arch]
+    for needed in (machine.qemu, machine.firmware):
+        if needed and not shutil.which(needed, os.F_OK):
+            raise Fault(f"{needed} is missing: run 'make setup'")
+    match = re.search(r"version ((\d+)\.(\d+)\S*)", run([machine.qemu, "--version"], machine.qemu))
     if not match or (int(match[2]), int(match[3])) < OLDEST:
         raise Fault(
             f"QEMU {match[1] if match else 'of unknown version'} is too old: {OLDEST[0]}.{OLDEST[1]} or later is needed"
@@ -33,13 +56,13 @@ def qemu_version() -> str:
     return match[1]
 
 
-def need_memory(gib: int) -> None:
+def need_memory(gib: int, ram_gib: int = RAM_GIB) -> None:
     """Raise Fault unless the host has the memory that two devices of gib GiB make QEMU touch.
 
     That is the guest's RAM and each device's memmap, which lies on the device
     itself: 64 bytes for every 4 KiB.
     """
-    need = RAM_GIB + 2 * gib / 64 + 0.5
+    need = ram_gib + 2 * gib / 64 + 0.5
     match = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())
     free = int(match[1]) / 2**20 if match else need
     if free < need:
@@ -48,26 +71,37 @@ def need_memory(gib: int) -> None:
         )
 
 
-def command(kernel: Kernel, initramfs: Path, accel: str, gib: int, rebinds: int) -> list[str | Path]:
-    """Return QEMU's command line; with rebinds 0 the guest only boots.
+@dataclass(frozen=True)
+class Guest:
+    """A machine to boot: gib is the size of each of its two devices, or 0 for none, words are for the kernel's command line."""
 
-    The devices have no label area: namespace0.0 and namespace1.0 then cover
-    their whole device, whose size is the namespace's.
-    """
-    fixed = (
-        f"-machine q35,nvdimm=on,accel={accel} -cpu {'host' if accel == 'kvm' else 'max'} -smp 2 "
-        f"-m {RAM_GIB}G,slots=2,maxmem={RAM_GIB + 2 * gib + 4}G -nodefaults -display none -no-reboot -serial stdio"
-    )
-    for number in range(2):
-        fixed += f" -object memory-backend-ram,id=memory{number},size={gib}G,reserve=off"
-        fixed += f" -device nvdimm,id=nvdimm{number},memdev=memory{number}"
-    line = 'console=ttyS0 ignore_loglevel printk.devkmsg=on panic=-1 dyndbg="func memmap_init_zone_device +p"'
-    if accel == "tcg":
-        # The emulated TSC ticks as the host's, and on a busy host the guest misjudges
-        # its rate by up to ten times; the HPET shows true time.
-        line += " clocksource=hpet tsc=unstable"
-    line += f" zdm.rebinds={rebinds}" if rebinds else ""
-    return [QEMU, *fixed.split(), "-kernel", kernel.image, "-initrd", initramfs, "-append", line]
+    kernel: Kernel
+    initramfs: Path
+    accel: str
+    gib: int
+    words: str = ""
+    ram_gib: int = RAM_GIB
+
+    def command(self) -> list[str | Path]:
+        """Return QEMU's command line.
+
+        The devices have no label area: namespace0.0 and namespace1.0 then cover
+        their whole device, whose size is the namespace's.
+        """
+        machine = MACHINES[self.kernel.arch]
+        fixed = (
+            f"-machine {machine.board},nvdimm=on,accel={self.accel} -cpu {'host' if self.accel == 'kvm' else 'max'} -smp 2 "
+            f"-m {self.ram_gib}G,slots=2,maxmem={self.ram_gib + 2 * self.gib + 4}G -nodefaults -display none -no-reboot -serial stdio"
+        )
+        for number in range(2 if self.gib else 0):
+            fixed += f" -object memory-backend-ram,id=memory{number},size={self.gib}G,reserve=off"
+            fixed += f" -device nvdimm,id=nvdimm{number},memdev=memory{number}"
+        if machine.firmware:
+            fixed += f" -bios {machine.firmware}"
+        line = f'console={machine.console} ignore_loglevel printk.devkmsg=on panic=-1 dyndbg="func memmap_init_zone_device +p" {self.words}'
+        if self.accel == "tcg":
+            line += f" {machine.tcg}"
+        return [machine.qemu, *fixed.split(), "-kernel", self.kernel.image, "-initrd", self.initramfs, "-append", line]
 
 
 def lines(child: subprocess.Popen[str], silence: float, limit: float) -> Iterator[str]:
@@ -89,39 +123,32 @@ def lines(child: subprocess.Popen[str], silence: float, limit: float) -> Iterato
 
 
 def boot(
-    kernel: Kernel,
-    initramfs: Path,
-    accel: str,
-    options: Options,
-    rebinds: int,
+    guest: Guest,
     log: Path,
     progress: Callable[[str], None],
-    limit: float = 0,
+    limit: float,
+    silence: float = SILENCE,
+    fault: Callable[[str], bool] = splat,
 ) -> str:
     """Boot once and return the console's text, which log keeps.
 
     progress is called with each line that guest/init says. The guest may take
-    limit seconds (by default 5 minutes and a fifth of a second for each GiB and
-    rebind) and be silent for a minute and a second for each GiB.
+    limit seconds and be silent for silence seconds and one for each GiB of a device.
+    fault says whether a line is a complaint of the kernel that ends the boot.
 
     Raises Fault, which shows the last console lines, when the guest panics, warns,
     reports a failure, takes too long or ends without a last word.
     """
     text: list[str] = []
     trouble = ""
-    child = spawn(
-        command(kernel, initramfs, accel, options.gib, rebinds),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    child = spawn(guest.command(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
         with log.open("w") as keep:
-            for line in lines(child, 60 + options.gib, limit or 300 + options.gib * rebinds / 5):
+            for line in lines(child, silence + guest.gib, limit):
                 text.append(line.rstrip("\r"))
                 print(text[-1], file=keep, flush=True)
                 spoken = said(text[-1])
-                if splat(line):
+                if fault(line):
                     trouble = f"complains: {text[-1]}"
                 elif spoken.startswith(FAILED):
                     trouble = spoken
@@ -139,5 +166,5 @@ def boot(
     finally:
         end(child)
     if trouble:
-        raise Fault(f"{kernel.name} guest ({accel}) {trouble} (whole console: {log})", text[-SHOWN:])
+        raise Fault(f"{guest.kernel.name} guest ({guest.accel}) {trouble} (whole console: {log})", text[-SHOWN:])
     return "\n".join(text)

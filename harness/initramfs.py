@@ -1,49 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The guest's file system: guest/init, busybox, ndctl and daxctl with their libraries, and the series' selftest."""
+"""The guest's file system: guest/init and its scripts, the user land, and the series' selftest."""
 
-import re
-import shutil
 import stat
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
+from harness.kernels import FLAVOURS
 from harness.options import Options, start
-from harness.process import ROOT, Fault, run, step
+from harness.process import ROOT, run, step
 from harness.tree import tree
+from harness.userland import userland, which
 
 SELFTEST = "zone_device_memmap"
 
 
-def which(program: str) -> Path:
-    """Return the path of a program; Raises Fault if it is not installed."""
-    found = shutil.which(program, path="/usr/bin:/bin:/usr/sbin:/sbin")
-    if not found:
-        raise Fault(f"{program} is missing: run 'make setup'")
-    return Path(found)
-
-
-def libraries(program: Path) -> list[Path]:
-    """Return the dynamic loader and the shared libraries that a program needs."""
-    return [Path(name) for name in re.findall(r"(/\S+) \(0x", run(["ldd", program], f"ldd {program}"))]
-
-
-def selftest(options: Options, source: Path) -> Path:
-    """Return the in-tree selftest, built statically by its own folder's Makefile."""
-    step("building the selftest")
+def selftest(options: Options, source: Path, name: str = SELFTEST) -> Path:
+    """Return a test of selftests/mm in the worktree source, built statically by that folder's Makefile."""
+    step(f"building {name}")
     made = options.build / "selftest"
     made.mkdir(exist_ok=True)
     run(
-        [
-            "make",
-            "-C",
-            source / "tools/testing/selftests/mm",
-            f"OUTPUT={made}",
-            "EXTRA_CFLAGS=-static",
-            made / SELFTEST,
-        ],
-        "building the selftest",
-        log=options.build / "selftest.log",
+        ["make", "-C", source / "tools/testing/selftests/mm", f"OUTPUT={made}", "EXTRA_CFLAGS=-static", made / name],
+        f"building {name}",
+        log=options.build / f"{name}.log",
     )
-    return made / SELFTEST
+    return made / name
 
 
 def entry(name: str, mode: int, number: int, data: bytes = b"") -> bytes:
@@ -65,24 +47,21 @@ def pack(files: dict[str, bytes], links: dict[str, str]) -> bytes:
     )
 
 
-def initramfs(options: Options, source: Path) -> Path:
-    """Return the initramfs, with the selftest of the worktree source; it is made anew each time, in a second."""
+def initramfs(options: Options, source: Path, name: str = "initramfs", more: Mapping[str, bytes] = MappingProxyType({})) -> Path:
+    """Return the initramfs, with the selftest of the worktree source and more files; it is made anew each time, in a second."""
     test = selftest(options, source)
-    busybox, tools = which("busybox"), [which("ndctl"), which("daxctl")]
-    if "not a dynamic executable" not in run(["sh", "-c", f"ldd {busybox} 2>&1 || :"], "ldd busybox"):
-        raise Fault(f"{busybox} is not static: install busybox-static")
     step("making the initramfs")
     files = {
         "init": (ROOT / "guest/init").read_bytes(),
-        "bin/busybox": busybox.read_bytes(),
+        **{f"guest/{script.name}": script.read_bytes() for script in (ROOT / "guest").iterdir() if script.name != "init"},
         f"bin/{SELFTEST}": test.read_bytes(),
+        **userland(options),
+        **more,
     }
-    for tool in tools:
-        files[f"bin/{tool.name}"] = tool.read_bytes()
-        files |= {str(library)[1:]: library.read_bytes() for library in libraries(tool)}
-    applets = run([busybox, "--list"], "busybox --list").split()
+    # The guest's busybox is of the same Debian, and so has the same applets.
+    applets = run([which("busybox"), "--list"], "busybox --list").split()
     links = {f"bin/{applet}": "busybox" for applet in applets if f"bin/{applet}" not in files}
-    made = options.build / "initramfs.cpio"
+    made = options.build / f"{name}-{options.arch}.cpio"
     made.with_suffix(".tmp").write_bytes(pack(files, links))
     return made.with_suffix(".tmp").rename(made)
 

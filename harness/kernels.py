@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kernels to compare: bzImages under build/kernels/NAME-KEY/, keyed by what goes into them.
+"""The kernels to boot: images under build/kernels/NAME-KEY/, keyed by what goes into them.
 
-The key is the source tree's content, kernels/vm.config and the compiler.
-Object files stay under build/objects/NAME, so a change is an incremental build.
+The key is the source tree's content, the flavour's fragments of kernels/ and
+the compiler. Object files stay under build/objects/NAME, so a change is an
+incremental build.
 """
 
-import os
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -14,12 +15,33 @@ from pathlib import Path
 
 from harness.options import Options, start
 from harness.process import ROOT, Fault, digest, git, need_disk, run, say, step
+from harness.toolchain import Toolchain, environment
 from harness.tree import Tree, tree
 
 FRAGMENT = ROOT / "kernels/vm.config"
 STEPS = 1920
 SECONDS = 15
 GIB = 1.5
+KEPT = {".config": "config", "mm/mm_init.o": "mm_init.o", "vmlinux": "vmlinux", "include/config/kernel.release": "release"}
+
+
+@dataclass(frozen=True)
+class Flavour:
+    """A kind of kernel: fragments of kernels/ on top of allnoconfig, of which the last line of a symbol counts, and its tools."""
+
+    name: str = ""
+    fragments: tuple[str, ...] = ("vm",)
+    tools: Toolchain = Toolchain()
+    image: str = "arch/x86/boot/bzImage"
+
+    def text(self) -> str:
+        """Return the fragments' lines."""
+        return "".join((ROOT / f"kernels/{name}.config").read_text() for name in self.fragments)
+
+
+MEASURED = Flavour()
+ARM64 = Flavour("arm64", ("arm64",), Toolchain("arm64", "aarch64-linux-gnu-"), "arch/arm64/boot/Image")
+FLAVOURS = {flavour.tools.arch: flavour for flavour in (MEASURED, ARM64)}
 
 
 @dataclass(frozen=True)
@@ -29,6 +51,7 @@ class Kernel:
     name: str
     release: str
     image: Path
+    arch: str = "x86_64"
 
 
 def vanished(fragment: str, config: str) -> list[str]:
@@ -38,13 +61,11 @@ def vanished(fragment: str, config: str) -> list[str]:
     not met without a word, so each line is looked up afterwards.
     """
     have = set(config.splitlines())
+    asked = {match[1]: match[0] for match in re.finditer(r"^(?:# )?(CONFIG_\w+)(?:=.*| is not set)$", fragment, re.M)}
     return [
         line
-        for line in fragment.splitlines()
-        if line.startswith("CONFIG_")
-        and line not in have
-        or line.endswith(" is not set")
-        and f"{line.split()[1]}=" in config
+        for symbol, line in asked.items()
+        if (f"\n{symbol}=" in f"\n{config}" if line.endswith(" is not set") else line not in have)
     ]
 
 
@@ -62,69 +83,59 @@ def counter(what: str) -> Callable[[str], None]:
     return count
 
 
-def kernel(options: Options, name: str, source: Path) -> Kernel:
+def configure(options: Options, tools: Toolchain, source: Path, objects: Path, fragment: str, what: str) -> None:
+    """Write .config in objects from allnoconfig and the lines of fragment; Raises Fault if one of them vanishes."""
+    objects.mkdir(parents=True, exist_ok=True)
+    (objects / "fragment").write_text(fragment)
+    run(
+        [*tools.make(options, source, objects), f"KCONFIG_ALLCONFIG={objects / 'fragment'}", "allnoconfig"],
+        f"configuring {what}",
+        env=environment(options),
+    )
+    if gone := vanished(fragment, (objects / ".config").read_text()):
+        (objects / ".config").unlink()
+        raise Fault(f"{', '.join(gone)} vanished from the configuration of {what}: correct the fragment, or add what it depends on")
+
+
+def kernel(options: Options, name: str, source: Path, flavour: Flavour = MEASURED) -> Kernel:
     """Return the kernel of the worktree source, built if no finished one has its key.
 
-    Raises Fault when a fragment line vanishes or the build fails.
+    Raises Fault when a tool is missing, a fragment line vanishes or the build fails.
     """
-    compiler = run(["gcc", "--version"], "gcc").splitlines()[0]
-    fragment = FRAGMENT.read_text()
-    key = digest(name, git(source, "rev-parse", "HEAD^{tree}"), fragment, compiler)
-    home = options.build / f"kernels/{name}-{key}"
+    if missing := flavour.tools.missing():
+        raise Fault(f"{', '.join(missing)} is missing: run 'make tools'")
+    fragment, tools = flavour.text(), flavour.tools
+    label = f"{name}+{flavour.name}" if flavour.name else name
+    key = digest(label, git(source, "rev-parse", "HEAD^{tree}"), fragment, tools.version())
+    home = options.build / f"kernels/{label}-{key}"
     if not home.exists():
-        need_disk(options.build, GIB, f"the {name} kernel")
-        objects, new = options.build / f"objects/{name}", options.build / "kernels/new.tmp"
-        objects.mkdir(parents=True, exist_ok=True)
-        make: list[str | Path] = [
-            "make",
-            "-C",
-            source,
-            f"O={objects}",
-            f"-j{options.jobs}",
-            "CC=ccache gcc",
-            f"LOCALVERSION=-{name}",
-        ]
-        env = os.environ | {
-            "CCACHE_DIR": str(options.build / "ccache"),
-            "CCACHE_MAXSIZE": "2G",
-            "CCACHE_DEPEND": "1",
-            "KBUILD_BUILD_TIMESTAMP": "@0",
-            "KBUILD_BUILD_USER": "harness",
-            "KBUILD_BUILD_HOST": "harness",
-            "KBUILD_BUILD_VERSION": "1",
-        }
-        step(f"configuring the {name} kernel")
-        run([*make, f"KCONFIG_ALLCONFIG={FRAGMENT}", "allnoconfig"], f"configuring the {name} kernel", env=env)
-        if gone := vanished(fragment, (objects / ".config").read_text()):
-            raise Fault(
-                f"{FRAGMENT.name}: {', '.join(gone)} vanished from the {name} kernel's configuration: correct the line, or add what it depends on"
-            )
-        step(f"building the {name} kernel")
+        what = f"the {label} kernel"
+        need_disk(options.build, GIB, what)
+        objects, new = options.build / f"objects/{label}", options.build / "kernels/new.tmp"
+        step(f"configuring {what}")
+        configure(options, tools, source, objects, fragment, what)
+        step(f"building {what}")
         run(
-            [*make, "bzImage"],
-            f"building the {name} kernel",
-            log=options.build / f"{name}.log",
-            progress=counter(f"{name} kernel"),
-            env=env,
+            [*tools.make(options, source, objects), f"LOCALVERSION=-{label}", Path(flavour.image).name],
+            f"building {what}",
+            log=options.build / f"{label}.log",
+            progress=counter(f"{label} kernel"),
+            env=environment(options),
         )
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir(parents=True)
-        for made, kept in (
-            ("arch/x86/boot/bzImage", "bzImage"),
-            (".config", "config"),
-            ("mm/mm_init.o", "mm_init.o"),
-            ("include/config/kernel.release", "release"),
-        ):
+        for made, kept in {flavour.image: "image", **KEPT}.items():
             shutil.copyfile(objects / made, new / kept)
-        for old in home.parent.glob(f"{name}-*"):
+        for old in home.parent.glob(f"{label}-*"):
             shutil.rmtree(old)
         new.rename(home)
-    return Kernel(name, (home / "release").read_text().strip(), home / "bzImage")
+    return Kernel(label, (home / "release").read_text().strip(), home / "image", tools.arch)
 
 
 def kernels(options: Options, trees: Tree) -> tuple[Kernel, Kernel]:
-    """Return the base and the series kernel."""
-    pair = kernel(options, "base", trees.base), kernel(options, "series", trees.series)
+    """Return the base and the series kernel to measure."""
+    flavour = FLAVOURS[options.arch]
+    pair = kernel(options, "base", trees.base, flavour), kernel(options, "series", trees.series, flavour)
     say(f"kernels: {pair[0].release}, {pair[1].release}")
     return pair
 

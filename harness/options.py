@@ -10,11 +10,12 @@ from pathlib import Path
 from harness.process import ROOT, Fault, locked, main
 
 SIZES = range(1, 1025)
+ARCHES = ("x86_64", "arm64")
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the user can choose; gib is the size of each of the two devices."""
+    """What the user can choose; gib is the size of each of the two devices, arch is the guest's."""
 
     gib: int
     rebinds: int
@@ -23,6 +24,12 @@ class Options:
     accel: str
     jobs: int
     build: Path
+    arch: str = ARCHES[0]
+
+    @property
+    def bench(self) -> Path:
+        """Where the measurement lies."""
+        return self.build / ("bench" if self.arch == ARCHES[0] else f"bench-{self.arch}")
 
 
 def count(env: Mapping[str, str], name: str, default: int, most: int) -> int:
@@ -42,6 +49,11 @@ def read(env: Mapping[str, str] = os.environ) -> Options:
     accel = env.get("ACCEL") or ""
     if accel not in ("", "kvm", "tcg"):
         raise Fault(f"ACCEL={accel} is neither kvm nor tcg")
+    arch = env.get("ARCH") or ARCHES[0]
+    if arch not in ARCHES:
+        raise Fault(f"ARCH={arch} is neither {' nor '.join(ARCHES)}")
+    if accel == "kvm" and arch != ARCHES[0]:
+        raise Fault(f"ACCEL=kvm cannot run an {arch} guest: leave out one of the two")
     return Options(
         gib=int(match[1]),
         rebinds=count(env, "REBINDS", 30, 1000),
@@ -50,6 +62,7 @@ def read(env: Mapping[str, str] = os.environ) -> Options:
         accel=accel,
         jobs=count(env, "JOBS", os.cpu_count() or 1, 1024),
         build=Path(env.get("BUILD") or ROOT / "build").resolve(),
+        arch=arch,
     )
 
 

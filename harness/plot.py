@@ -93,4 +93,4 @@ def plot(home: Path) -> Path:
 
 
 if __name__ == "__main__":
-    main(lambda: print(plot(read(os.environ).build / "bench")))
+    main(lambda: print(plot(read(os.environ).bench)))

@@ -8,7 +8,6 @@ provides is given a page of its own that cannot be accessed: what the code does
 not need costs nothing, and what it does need is named when it runs.
 """
 
-import os
 import re
 import shlex
 import shutil
@@ -16,9 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.kernels import FRAGMENT, vanished
+from harness.kernels import FRAGMENT, configure
 from harness.options import Options
 from harness.process import ROOT, Fault, digest, run, step
+from harness.toolchain import Toolchain, environment
 from harness.tree import Tree
 
 REPLAY = ROOT / "replay"
@@ -40,15 +40,13 @@ class Config:
     name: str
     lines: tuple[str, ...] = ()
     fragment: Path = FRAGMENT
-    cc: str = "gcc"
-    arch: str = "x86_64"
-    cross: str = ""
+    tools: Toolchain = Toolchain()
     make: tuple[str, ...] = ()
     runner: tuple[str, ...] = ()
 
     def missing(self) -> list[str]:
         """Return the programs that it needs and that are not installed."""
-        return [tool for tool in (self.cross + self.cc, *self.runner) if not shutil.which(tool)]
+        return self.tools.missing() + [program for program in self.runner if not shutil.which(program)]
 
     def text(self) -> str:
         """Return all of the lines; Kconfig takes the last one of a symbol."""
@@ -59,15 +57,15 @@ DEFAULT = Config("default")
 CONFIGS = (
     DEFAULT,
     # compound_info holds the head's address, not a mask.
-    Config("pointer", ("# CONFIG_HUGETLBFS is not set",)),
+    Config("pointer", tuple(f"# CONFIG_{symbol} is not set" for symbol in ("HUGETLBFS", "HUGETLB_PAGE", "HUGETLB_PAGE_OPTIMIZE_VMEMMAP"))),
     # Two more words, so no power of two. That KMSAN itself is left out is what keeps the code runnable.
-    Config("page80", ("CONFIG_KMSAN=y",), cc="clang-19", make=("KMSAN_SANITIZE=n",)),
+    Config("page80", ("CONFIG_KMSAN=y",), tools=Toolchain(llvm="-19"), make=("KMSAN_SANITIZE=n",)),
     # Also without ZONE_DMA, so that ZONE_DEVICE has another number.
     Config("nomemcg", ("# CONFIG_MEMCG is not set", "CONFIG_EXPERT=y", "# CONFIG_ZONE_DMA is not set")),
     Config("debug", ("CONFIG_DEBUG_VM=y", "CONFIG_DEBUG_VM_PGFLAGS=y")),
     Config("trace", ("CONFIG_FTRACE=y", "CONFIG_ENABLE_DEFAULT_TRACERS=y", "CONFIG_DEBUG_PAGE_REF=y")),
-    Config("clang", cc="clang-19"),
-    Config("arm64", fragment=REPLAY / "arm64.config", arch="arm64", cross="aarch64-linux-gnu-", runner=("qemu-aarch64",)),
+    Config("clang", tools=Toolchain(llvm="-19")),
+    Config("arm64", fragment=REPLAY / "arm64.config", tools=Toolchain("arm64", "aarch64-linux-gnu-"), runner=("qemu-aarch64",)),
 )
 
 
@@ -82,28 +80,12 @@ class Kernel:
 
     def make(self, *targets: str, jobs: int | None = None) -> None:
         """Run the kernel's make; Raises Fault when it fails."""
-        config = self.config
-        tools = ["LLVM=-19"] if "clang" in config.cc else [f"CROSS_COMPILE={config.cross}", "HOSTCC=ccache gcc"]
-        # Relative paths let one configuration reuse what another compiled.
-        env = os.environ | {"CCACHE_DIR": str(self.options.build / "ccache"), "CCACHE_BASEDIR": str(self.options.build), "CCACHE_NOHASHDIR": "1"}
-        run(["make", "-s", "-C", self.tree, f"O={self.out}", f"ARCH={config.arch}", *tools, f"CC=ccache {config.cross}{config.cc}",
-             f"-j{jobs or self.options.jobs}", *config.make, *targets], f"make {targets[-1]} ({config.name}, {self.tree.name})",
-            log=self.out / "make.log", env=env)
+        run([*self.config.tools.make(self.options, self.tree, self.out, jobs), "-s", *self.config.make, *targets],
+            f"make {targets[-1]} ({self.config.name}, {self.tree.name})", log=self.out / "make.log", env=environment(self.options))
 
     def tool(self, name: str) -> str:
         """Return the program of binutils that fits the objects."""
-        return self.config.cross + name
-
-    def configure(self) -> None:
-        """Write .config if there is none; Raises Fault if a line of the configuration is not in it."""
-        config = self.out / ".config"
-        if not config.exists():
-            fragment = self.out / "fragment"
-            fragment.write_text(self.config.text())
-            self.make(f"KCONFIG_ALLCONFIG={fragment}", "allnoconfig")
-        if gone := vanished("\n".join(self.config.lines), config.read_text()):
-            config.unlink()
-            raise Fault(f"{', '.join(gone)} vanished from the replay configuration {self.config.name}: add what it depends on")
+        return self.config.tools.cross + name
 
     def compile_like_mm_init(self, source: Path, made: Path, *flags: str) -> Path:
         """Compile source to made as mm/mm_init.c was compiled, with flags added."""
@@ -124,10 +106,10 @@ class Kernel:
         """Return mm_init and the shim as the object NAME.o, of which only AS_NAME_side (else NAME_side) is visible."""
         whole, made = self.out / f"{name}.whole.o", self.out / f"{name}.o"
         objects = [self.out / "shim.o", mm_init]
-        for symbol in sorted(self.undefined(mm_init) & LIBRARY[self.config.arch].keys()):
+        for symbol in sorted(self.undefined(mm_init) & LIBRARY[self.config.tools.arch].keys()):
             # arm64's make reaches arch/arm64/lib on two ways: at once, they would delete each other's files.
-            self.make(LIBRARY[self.config.arch][symbol], jobs=1)
-            objects.append(self.out / LIBRARY[self.config.arch][symbol])
+            self.make(LIBRARY[self.config.tools.arch][symbol], jobs=1)
+            objects.append(self.out / LIBRARY[self.config.tools.arch][symbol])
         objcopy = self.tool("objcopy")
         run([self.tool("ld"), "-r", "-o", whole, *objects], f"linking {name}")
         run([objcopy, f"--keep-global-symbol={EXPORTED}", *(f"--remove-section={section}" for section in DROPPED), whole, made], f"objcopy {name}")
@@ -139,14 +121,15 @@ class Kernel:
 
 def prepare(options: Options, where: Path, config: Config) -> Kernel:
     """Return the kernel in where, configured, with mm/mm_init.o and the shim up to date."""
-    out = options.build / "replay" / f"{config.name}-{where.name}-{digest(config.text(), config.cc, str(where))}"
+    out = options.build / "replay" / f"{config.name}-{where.name}-{digest(config.text(), config.tools.version(), str(where))}"
     for old in out.parent.glob(f"{config.name}-{where.name}-*"):
         if old != out:
             shutil.rmtree(old)
     out.mkdir(parents=True, exist_ok=True)
     kernel = Kernel(where, config, out, options)
     step(f"replay: mm/mm_init.o of {where.name} ({config.name})")
-    kernel.configure()
+    if not (out / ".config").exists():
+        configure(options, config.tools, where, out, config.text(), f"the replay ({config.name})")
     kernel.make("mm/mm_init.o")
     kernel.compile_like_mm_init(REPLAY / "shim.c", out / "shim.o")
     return kernel
@@ -203,7 +186,7 @@ def program(options: Options, trees: Tree, config: Config = DEFAULT) -> Path:
     """
     before, after = pair(options, trees, config)
     sides = [before.side("base", before.out / "mm/mm_init.o"), after.side("series", after.out / "mm/mm_init.o")]
-    if config.arch == "x86_64":
+    if config.tools.arch == "x86_64":
         fallback = after.compile_like_mm_init(trees.series / "mm/mm_init.c", after.out / "fallback_mm_init.o",
                                               "-include", str(REPLAY / "fallback.h"))
         sides.append(after.side("fallback", fallback))

@@ -98,9 +98,10 @@ def change(base: float, series: float) -> float:
 
 def label(samples: dict[str, Any]) -> str:
     """Return the line without which no figure should be shown: what was measured, where and when."""
-    release = samples["boots"][0]["release"].removesuffix("-base")
+    release = samples["boots"][0]["release"].partition("-base")[0]
+    arch = f"{samples['arch']} " if "arch" in samples else ""
     return (
-        f"{samples['gib']} GiB, kernel {release}, {samples['accelerator'].upper()} (QEMU {samples['qemu']}) on {samples['cpu']}, "
+        f"{samples['gib']} GiB, {arch}kernel {release}, {samples['accelerator'].upper()} (QEMU {samples['qemu']}) on {samples['cpu']}, "
         f"{samples['date']}, {len(samples['boots']) // 2} boots x {samples['rebinds']} rebinds per kernel"
     )
 
@@ -159,4 +160,4 @@ def report(home: Path) -> str:
 
 
 if __name__ == "__main__":
-    main(lambda: print(report(read(os.environ).build / "bench")))
+    main(lambda: print(report(read(os.environ).bench)))

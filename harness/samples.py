@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harness import console
 from harness.accel import accel
-from harness.guest import boot, need_memory, qemu_version
+from harness.guest import Guest, boot, need_memory, qemu_version
 from harness.initramfs import initramfs
 from harness.kernels import Kernel, kernels
 from harness.options import Options, start
@@ -57,7 +57,8 @@ def measure(
     options: Options, kernel: Kernel, image: Path, accelerator: str, log: Path, what: str
 ) -> dict[str, console.Times]:
     """Boot a kernel once and return its times; Raises Fault when the guest fails or its console does not add up."""
-    text = boot(kernel, image, accelerator, options, options.rebinds, log, progress(options, what))
+    guest = Guest(kernel, image, accelerator, options.gib, f"zdm.do=rebind zdm.rebinds={options.rebinds}")
+    text = boot(guest, log, progress(options, what), 300 + options.gib * options.rebinds / 5)
     try:
         return console.times(text, kernel.release, options.rebinds, pages(options.gib))
     except console.BadConsole as bad:
@@ -65,28 +66,28 @@ def measure(
 
 
 def samples(options: Options) -> Path:
-    """Build what is needed, boot base, series, base, series... and return build/bench with samples.json and the consoles.
+    """Build what is needed, boot base, series, base, series... and return build/bench or build/bench-ARCH, with samples.json and the consoles.
 
     The folder appears whole or not at all. Raises Fault as the stages do.
     """
-    qemu = qemu_version()
+    qemu = qemu_version(options.arch)
     trees = tree(options)
     pair = kernels(options, trees)
     image = initramfs(options, trees.series)
     need_memory(options.gib)
     accelerator = accel(options, pair[0], image)
-    made, home = options.build / "bench.tmp", options.build / "bench"
+    made, home = options.bench.with_suffix(".tmp"), options.bench
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir()
     boots: list[dict[str, object]] = []
     for number in range(1, options.boots + 1):
-        for kernel in pair:
+        for name, kernel in zip(("base", "series"), pair, strict=True):
             what = f"boot {len(boots) + 1}/{2 * options.boots} ({kernel.name}, {accelerator})"
             step(what)
-            found = measure(options, kernel, image, accelerator, made / f"{number}-{kernel.name}.log", what)
+            found = measure(options, kernel, image, accelerator, made / f"{number}-{name}.log", what)
             boots.append(
                 {
-                    "kernel": kernel.name,
+                    "kernel": name,
                     "release": kernel.release,
                     "build": kernel.image.parent.name,
                     "drivers": {driver: dataclasses.asdict(t) for driver, t in found.items()},
@@ -94,6 +95,7 @@ def samples(options: Options) -> Path:
             )
     whole = {
         "date": time.strftime("%Y-%m-%d"),
+        "arch": options.arch,
         "accelerator": accelerator,
         "cpu": cpu(),
         "qemu": qemu,

@@ -15,6 +15,11 @@ sys.dont_write_bytecode = True
 Stage = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the marks."""
+    config.addinivalue_line("markers", "full: only for make test-all")
+
+
 @pytest.fixture(scope="session")
 def chosen() -> Iterator[options.Options]:
     """The options of this run, its build folder locked until the last test."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Stage
-from harness import accel, guest, kernels, options, process, source
+from harness import accel, debian, guest, kernels, options, process, source
 
 KERNEL = kernels.Kernel("base", "7.3.0-rc7-base", Path("bzImage"))
 
@@ -70,7 +70,7 @@ def test_linux_is_another_version(stage: Stage, toy: Path, tmp_path: Path) -> No
 
 
 def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "archives", lambda: ["http://127.0.0.1:9/debian"])
+    monkeypatch.setattr(debian, "archives", lambda: ["http://127.0.0.1:9/debian"])
     with pytest.raises(process.Fault, match="offers linux-source-7.3: check the network, or set LINUX=.*onnect"):
         source.source(options.read({"BUILD": str(tmp_path)}))
     assert not list(tmp_path.glob("source-*"))
@@ -174,7 +174,7 @@ def gone(pid_file: Path) -> bool:
 def test_guest_that_fails(qemu: Callable[[str], None], tmp_path: Path, script: str, message: str) -> None:
     qemu(script)
     with pytest.raises(process.Fault, match=message) as caught:
-        guest.boot(KERNEL, Path("initramfs"), "tcg", options.read({}), 1, tmp_path / "log", lambda _: None, 2)
+        guest.boot(guest.Guest(KERNEL, Path("initramfs"), "tcg", 1), tmp_path / "log", lambda _: None, 2)
     assert gone(tmp_path / "pid")
     shown = caught.value.shown
     assert 0 < len(shown) <= guest.SHOWN and shown[-1] == (tmp_path / "log").read_text().splitlines()[-1]
@@ -210,10 +210,10 @@ def test_kvm_that_hangs_is_not_used(
 
 BOOT = """
 from pathlib import Path
-from harness import guest, kernels, options, process
+from harness import guest, kernels, process
 kernel = kernels.Kernel("base", "", Path("bzImage"))
 process.step("boot 1/4")
-process.main(lambda: guest.boot(kernel, Path("i"), "tcg", options.read({}), 1, Path("LOG"), lambda _: None))
+process.main(lambda: guest.boot(guest.Guest(kernel, Path("i"), "tcg", 1), Path("LOG"), lambda _: None, 600))
 """
 
 

@@ -74,6 +74,11 @@ def test_table() -> None:
     assert "TCG" not in report.table(SAMPLES | {"accelerator": "kvm"})
 
 
+def test_label_names_the_architecture() -> None:
+    boots = [boot | {"release": f"{boot['release']}+arm64"} for boot in SAMPLES["boots"]]
+    assert "100 GiB, arm64 kernel 7.3.0-rc7, TCG" in report.table(SAMPLES | {"arch": "arm64", "boots": boots})
+
+
 def test_impossible_times_are_left_out() -> None:
     samples = copy.deepcopy(SAMPLES)
     samples["boots"][0]["drivers"]["nd_pmem"]["memmap"][1] = 9999

@@ -51,9 +51,7 @@ def test_real_panic_is_seen(chosen: options.Options, build: Build, tmp_path: Pat
     empty = tmp_path / "empty.cpio"
     empty.write_bytes(initramfs.pack({}, {}))
     with pytest.raises(process.Fault, match="complains: .*Kernel panic - not syncing"):
-        guest.boot(
-            build("base"), empty, "tcg", dataclasses.replace(chosen, gib=1), 0, tmp_path / "log", lambda _: None, 120
-        )
+        guest.boot(guest.Guest(build("base"), empty, "tcg", 1), tmp_path / "log", lambda _: None, 120)
 
 
 def test_copy_is_inline(build: Build) -> None:

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The programs that the guest runs: the host's own, or for another architecture those of Debian's packages.
+
+The packages are fetched and unpacked under build/userland-ARCH; nothing is
+installed, and dpkg is not told of the architecture.
+"""
+
+import re
+import shutil
+from pathlib import Path
+
+from harness.debian import Apt, codename
+from harness.options import Options
+from harness.process import Fault, run, step
+
+PROGRAMS = ("busybox", "ndctl", "daxctl")
+PACKAGES = ("busybox-static", "ndctl", "daxctl")
+FOLDERS = ("bin", "sbin", "usr/bin", "usr/sbin")
+
+
+def which(program: str) -> Path:
+    """Return the path of a program of the host; Raises Fault if it is not installed."""
+    found = shutil.which(program, path="/usr/bin:/bin:/usr/sbin:/sbin")
+    if not found:
+        raise Fault(f"{program} is missing: run 'make setup'")
+    return Path(found)
+
+
+def libraries(program: Path) -> list[Path]:
+    """Return the dynamic loader and the shared libraries that a program of the host needs."""
+    return [Path(name) for name in re.findall(r"(/\S+) \(0x", run(["ldd", program], f"ldd {program}"))]
+
+
+def unpacked(options: Options) -> Path:
+    """Return the folder into which the packages and what they depend on are unpacked, fetched if it is not there yet.
+
+    Raises Fault when there is no network or no such package.
+    """
+    home = options.build / f"userland-{options.arch}"
+    if not home.exists():
+        fetched, new = options.build / "apt.tmp", home.with_suffix(".tmp")
+        for left in (fetched, new):
+            shutil.rmtree(left, ignore_errors=True)
+            left.mkdir()
+        apt = Apt(fetched, arch=options.arch)
+        apt.offered(PACKAGES[0], [codename()])
+        step(f"fetching {', '.join(PACKAGES)} for {options.arch}, and what they depend on (20 MB)")
+        for package in apt.fetch_whole(PACKAGES):
+            run(["dpkg-deb", "--extract", package, new], f"unpacking {package.name}")
+        shutil.rmtree(fetched)
+        new.rename(home)
+    return home
+
+
+def needed(root: Path, program: Path) -> dict[str, bytes]:
+    """Return a program's dynamic loader and shared libraries under root, by the path at which the loader looks for them.
+
+    Raises Fault if one is not there.
+    """
+    files: dict[str, bytes] = {}
+    todo = [program]
+    while todo:
+        header = run(["readelf", "-dlW", todo.pop()], "readelf")
+        for name in re.findall(r"(?:Shared library: \[|program interpreter: /lib/)([^]]+)\]", header):
+            if f"lib/{name}" in files:
+                continue
+            found = [*root.glob(f"lib/**/{name}"), *root.glob(f"usr/lib/**/{name}")]
+            if not found:
+                raise Fault(f"{name}, which {program.name} needs, is in none of the packages under {root}: remove that folder and run it again")
+            files[f"lib/{name}"] = found[0].read_bytes()
+            todo.append(found[0])
+    return files
+
+
+def own() -> dict[str, bytes]:
+    """Return the host's programs and their libraries; Raises Fault when one is missing, or busybox is not static."""
+    busybox, *tools = map(which, PROGRAMS)
+    if "not a dynamic executable" not in run(["sh", "-c", f"ldd {busybox} 2>&1 || :"], "ldd busybox"):
+        raise Fault(f"{busybox} is not static: install busybox-static")
+    files = {f"bin/{program.name}": program.read_bytes() for program in (busybox, *tools)}
+    for tool in tools:
+        files |= {str(library)[1:]: library.read_bytes() for library in libraries(tool)}
+    return files
+
+
+def userland(options: Options) -> dict[str, bytes]:
+    """Return the programs and their libraries, by their path in the guest."""
+    if options.arch == "x86_64":
+        return own()
+    root, files = unpacked(options), {}
+    for name in PROGRAMS:
+        program = next(root / folder / name for folder in FOLDERS if (root / folder / name).exists())
+        files[f"bin/{name}"] = program.read_bytes()
+        files |= needed(root, program)
+    return files
