@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The series' kernel of the VM with a sanitizer built in, and what it must do without a report.
+
+Each has three boots: the KUnit suites, rebinds of both drivers, and as the
+positive control the cases of the sanitizer's own suite that copy out of bounds,
+uninitialised or in a race by memcpy_nt(), which pass when the sanitizer reports
+that. UBSAN and the debugging checks of mm and the locks share two of the kernels
+and have no control of this kind: memcpy_nt() takes no part in what they look for.
+"""
+
+import functools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import console, guest, kunit, samples
+from harness.kernels import Flavour, Kernel
+from harness.options import Options
+from harness.process import Fault, run, say, step
+from harness.toolchain import Toolchain
+
+COMMON = ("vm", "kunit-lib", "kunit-mm", "kunit")
+SUITES = ("memcpy_nt", "zone_device_memmap")
+# KUnit takes one glob: both suites have this in their names, and no sanitizer's has.
+GLOB = "*mem*"
+# Neither is allnoconfig's default.
+RUN = "kunit.enable=1 kunit.autorun=1 kunit.filter_glob="
+REBINDS = 3
+GIB = 100
+RAM_GIB = 4
+LIMIT = 3600
+SILENCE = 600
+RACE = re.compile(r"BUG: KCSAN: \S+ in (\S+)(?: / (\S+))?")
+# What comes with a report.
+REPORTED = re.compile(r"Call Trace:|page dumped because: kasan: bad access detected")
+TESTS = re.compile(r"memcpy_nt|zone_device|publish")
+
+
+@dataclass(frozen=True)
+class Checker:
+    """A kernel that checks itself: own is the sanitizer's KUnit suite, words are for the command line, unfit says why it cannot rebind."""
+
+    flavour: Flavour
+    own: str
+    words: str = ""
+    unfit: str = ""
+
+    def boot(self, kernel: Kernel, image: Path, gib: int, words: str, log: Path, expected: Callable[[str], bool] = lambda _: False) -> str:
+        """Boot kernel by TCG with devices of gib GiB and return the console's text without the races elsewhere, as guest.boot() does.
+
+        expected says that a line is no fault although it looks like one.
+        """
+        guest.need_memory(gib, RAM_GIB)
+        machine = guest.Guest(kernel, image, "tcg", gib, f"{self.words} {words}", RAM_GIB)
+
+        def fault(line: str) -> bool:
+            return console.splat(line) and not expected(line) and not elsewhere(kernel, line)
+
+        def tell(spoken: str) -> None:
+            if spoken.startswith(console.STAGE):
+                step(f"{kernel.name}: {spoken.removeprefix(console.STAGE)}")
+
+        text = guest.boot(machine, log, tell, LIMIT, SILENCE, fault).split("\n")
+        kept = [line for line in text if not elsewhere(kernel, line)]
+        if len(kept) < len(text):
+            say(f"{kernel.name}: {len(text) - len(kept)} races in code that the series leaves alone ({log})")
+        return "\n".join(kept)
+
+
+CHECKERS = {
+    checker.flavour.name: checker
+    for checker in (
+        Checker(Flavour("kasan-ubsan", (*COMMON, "kasan", "ubsan")), "kasan"),
+        Checker(Flavour("kcsan-debug", (*COMMON, "kcsan", "debug")), "kcsan", words="page_poison=1"),
+        Checker(
+            Flavour("kmsan", (*COMMON, "kmsan"), Toolchain(llvm="-19")),
+            "kmsan",
+            unfit="KMSAN takes four pages of RAM for each page that nd_pmem maps before there is a memmap (kmsan_ioremap_page_range()), "
+            "and its struct page of 80 bytes leaves no memmap on the device (nd_pfn_init()); the base has the same limits",
+        ),
+    )
+}
+
+
+@functools.cache
+def functions(kernel: Kernel) -> frozenset[str]:
+    """Return the names of the functions in the kernel's mm/mm_init.o."""
+    told = run(["nm", "--defined-only", kernel.image.parent / "mm_init.o"], "nm mm_init.o")
+    return frozenset(match[1] for match in re.finditer(r" [Tt] (\S+)$", told, re.M))
+
+
+def elsewhere(kernel: Kernel, line: str) -> bool:
+    """Return whether KCSAN reports a race on this line in which neither side is mm/mm_init.c or a test.
+
+    With the strict rules it finds races in many places of the kernel that the
+    series has nothing to do with.
+    """
+    match = RACE.search(line)
+    names = [name.split("+")[0] for name in match.groups() if name] if match else []
+    return bool(match) and not any(name in functions(kernel) or TESTS.search(name) for name in names)
+
+
+def logs(options: Options, name: str) -> Path:
+    """Return the path for a console's log."""
+    folder = options.build / "sanitizers"
+    folder.mkdir(exist_ok=True)
+    return folder / f"{name}.log"
+
+
+def suites(options: Options, checker: Checker, kernel: Kernel, image: Path, source: Path) -> int:
+    """Return how many KUnit cases passed; Raises Fault for one that did not, and for any report."""
+    log = logs(options, f"{checker.flavour.name}-suites")
+    checker.boot(kernel, image, 0, f"{RUN}{GLOB}", log)
+    return kunit.parse(source, log, SUITES, f"KUnit in the {kernel.name} kernel")
+
+
+def rebinds(options: Options, checker: Checker, kernel: Kernel, image: Path) -> dict[str, console.Times]:
+    """Return the times of a few rebinds, for what they are worth; Raises Fault for any report and a console that does not add up."""
+    log = logs(options, f"{checker.flavour.name}-rebinds")
+    text = checker.boot(kernel, image, GIB, f"zdm.do=rebind zdm.rebinds={REBINDS}", log)
+    try:
+        return console.times(text, kernel.release, REBINDS, samples.pages(GIB))
+    except console.BadConsole as bad:
+        raise Fault(f"rebinds in the {kernel.name} kernel: {bad} (whole console: {log})") from None
+
+
+def control(options: Options, checker: Checker, kernel: Kernel, image: Path, source: Path) -> int:
+    """Return how many reports of its own kind the sanitizer made of memcpy_nt().
+
+    Raises Fault for a case of its suite that did not pass, and for any other report.
+    """
+    log, report = logs(options, f"{checker.flavour.name}-control"), f"BUG: {checker.own.upper()}: "
+    text = checker.boot(
+        kernel,
+        image,
+        0,
+        f"{RUN}{checker.own}.*memcpy_nt*",
+        log,
+        lambda line: report in line or bool(REPORTED.search(line)),
+    )
+    kunit.parse(source, log, [checker.own], f"control of {kernel.name}")
+    return text.count(report)

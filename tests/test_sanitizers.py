@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Kernels that check themselves: suites and rebinds without a report, and a report where there must be one."""
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness import initramfs, kernels, options, sanitizers, tree
+
+pytestmark = pytest.mark.full
+Build = Callable[[str], kernels.Kernel]
+
+
+@pytest.fixture(scope="module")
+def build(chosen: options.Options, trees: tree.Tree) -> Build:
+    """Build the series' kernel with a checker, once; skips where its compiler is missing."""
+
+    @functools.cache
+    def made(name: str) -> kernels.Kernel:
+        flavour = sanitizers.CHECKERS[name].flavour
+        if missing := flavour.tools.missing():
+            pytest.skip(f"{', '.join(missing)} not installed")
+        return kernels.kernel(chosen, "series", trees.series, flavour)
+
+    return made
+
+
+@pytest.fixture(scope="module")
+def image(chosen: options.Options, trees: tree.Tree) -> Path:
+    """The initramfs with the series' selftest."""
+    return initramfs.initramfs(chosen, trees.series)
+
+
+@pytest.mark.parametrize("name", sanitizers.CHECKERS)
+def test_builds(build: Build, name: str) -> None:
+    assert build(name).release.endswith(f"-series+{name}")
+
+
+@pytest.mark.parametrize("name", sanitizers.CHECKERS)
+def test_suites(chosen: options.Options, trees: tree.Tree, build: Build, image: Path, name: str) -> None:
+    assert sanitizers.suites(chosen, sanitizers.CHECKERS[name], build(name), image, trees.series) > 0
+
+
+@pytest.mark.parametrize("name", sanitizers.CHECKERS)
+def test_rebinds(chosen: options.Options, build: Build, image: Path, name: str) -> None:
+    if reason := sanitizers.CHECKERS[name].unfit:
+        pytest.skip(reason)
+    found = sanitizers.rebinds(chosen, sanitizers.CHECKERS[name], build(name), image)
+    assert [len(times.memmap) for times in found.values()] == [sanitizers.REBINDS] * 2
+
+
+@pytest.mark.parametrize("name", sanitizers.CHECKERS)
+def test_control(chosen: options.Options, trees: tree.Tree, build: Build, image: Path, name: str) -> None:
+    assert sanitizers.control(chosen, sanitizers.CHECKERS[name], build(name), image, trees.series) > 0
