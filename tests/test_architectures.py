@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The objects that the series touches, compiled at W=1 for each architecture, ZONE_DEVICE on and off: no warning that the base has not."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from harness import objects, options, process, tree
+
+CELLS = [
+    pytest.param(architecture, on, id=f"{architecture.name}-{'on' if on else 'off'}")
+    for architecture in objects.ARCHITECTURES
+    for on in ((True, False) if architecture.zone_device else (False,))
+]
+SAID = """\
+/b/source-x/series/mm/a.c:1:2: warning: unused variable 'i' [-Wunused-variable]
+../../source-x/series/mm/a.c:7:2: warning: unused variable 'i' [-Wunused-variable]
+In file included from mm/a.c:3:
+Warning: /b/source-x/series/mm/a.c:9 function parameter 'n' not described in 'f'
+/b/source-x/series/mm/a.c:1:2: note: here
+"""
+
+
+def test_warnings_are_read() -> None:
+    assert objects.complaints(SAID, Path("/b/source-x/series")) == Counter({
+        "mm/a.c: warning: unused variable 'i' [-Wunused-variable]": 2,
+        "Warning: mm/a.c function parameter 'n' not described in 'f'": 1,
+    })
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("architecture", "on"), CELLS)
+def test_no_new_warning(chosen: options.Options, trees: tree.Tree, architecture: objects.Architecture, on: bool) -> None:
+    if missing := architecture.tools.missing():
+        pytest.skip(f"{', '.join(missing)} not installed")
+    base, series = (objects.Objects(chosen, trees, source, architecture) for source in (trees.base, trees.series))
+    for kernel in (base, series):
+        kernel.configure(on)
+    (old, before), (new, after) = base.compile(), series.compile()
+    process.say(f"{architecture.name}, ZONE_DEVICE {'on' if on else 'off'}: {len(old)} and {len(new)} objects, {before.total()} and {after.total()} warnings")
+    assert set(old) <= set(new)
+    assert {"mm/mm_init.o", "lib/tests/memcpy_nt_kunit.o"} <= set(new)
+    # Nothing that the series touches may be compiled nowhere.
+    assert len(new) == len(series.files) or (architecture, on) != (objects.X86_64, True)
+    assert sorted((after - before).elements()) == []
