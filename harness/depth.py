@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The depth boots: the guest goes through checks of what the devices and the selftest must withstand, or through hmm-tests."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.console import said
+from harness.guest import Guest, boot, need_memory
+from harness.initramfs import initramfs, selftest
+from harness.kernels import Flavour, Kernel
+from harness.options import Options
+from harness.process import ROOT, Fault, run, say, step
+from harness.userland import libraries, which
+
+FLAVOUR = Flavour("depth", ("vm", "depth"))
+PROGRAMS = ("mkfs.ext4", "e2fsck", "dmsetup")
+HMM = "hmm-tests"
+REBINDS = 30
+LIMIT = 1800
+# A single test of hmm-tests may take 120 seconds by its own clock.
+SILENCE = 300
+# lib/test_hmm takes a chunk of 256 MiB of each of two ranges that are no system RAM.
+COHERENT = "memmap=512M$1G test_hmm.spm_addr_dev0=0x40000000 test_hmm.spm_addr_dev1=0x50000000"
+CHECK = re.compile(r"check (\S+): (ok|FAILED)")
+PLAN = re.compile(r"1\.\.(\d+)")
+RESULT = re.compile(r"(ok|not ok) \d+ (\S+)(?:\s+# (SKIP|XFAIL|XPASS))?")
+
+
+@dataclass(frozen=True)
+class Check:
+    """What the guest told of a check: whether it passed, and the lines before the verdict."""
+
+    ok: bool
+    lines: tuple[str, ...]
+
+
+def use(options: Options) -> Path:
+    """Return guest/use.c, built statically."""
+    made = options.build / "use"
+    run(["gcc", "-O2", "-Wall", "-Wextra", "-static", "-o", made, ROOT / "guest/use.c"], "building guest/use.c")
+    return made
+
+
+def image(options: Options, source: Path) -> Path:
+    """Return the initramfs with what the depth scripts call; Raises Fault if one of these programs is not installed."""
+    more = {f"bin/{program.name}": program.read_bytes() for program in (use(options), selftest(options, source, HMM))}
+    for program in map(which, PROGRAMS):
+        more[f"bin/{program.name}"] = program.read_bytes()
+        more |= {str(library)[1:]: library.read_bytes() for library in libraries(program)}
+    return initramfs(options, source, "depth", more)
+
+
+def checks(text: str) -> dict[str, Check]:
+    """Return what a console tells of each check."""
+    found: dict[str, Check] = {}
+    lines: list[str] = []
+    for spoken in filter(None, map(said, text.splitlines())):
+        if match := CHECK.fullmatch(spoken):
+            found[match[1]] = Check(match[2] == "ok", tuple(lines))
+            lines = []
+        else:
+            lines.append(spoken)
+    return found
+
+
+def depth(options: Options, kernel: Kernel, initramfs: Path, accel: str, gib: int, scripts: str, rounds: int) -> dict[str, Check]:
+    """Boot with two devices of gib GiB, go through scripts and return what is told of each check.
+
+    Each device is rebound REBINDS times for what must outlive that, and
+    interrupted at 3 * rounds random moments. Raises Fault as boot() does.
+    """
+    need_memory(gib)
+    words = f"zdm.do={scripts} zdm.rebinds={REBINDS} zdm.rounds={rounds}"
+    log = options.build / f"depth-{kernel.name}-{gib}.log"
+    guest = Guest(kernel, initramfs, accel, gib, words)
+    step(f"depth: {kernel.name}, two devices of {gib} GiB")
+    return checks(boot(guest, log, lambda spoken: say(spoken) if CHECK.fullmatch(spoken) else None, LIMIT + gib * REBINDS))
+
+
+def hmm(options: Options, kernel: Kernel, initramfs: Path, accel: str) -> dict[str, str]:
+    """Boot, run hmm-tests and return what it says of each of its tests: ok, not ok, SKIP...
+
+    Raises Fault as boot() does, and when a test that was planned is not told of.
+    """
+    ram = 4
+    need_memory(1, ram)
+    log = options.build / f"hmm-{kernel.name}.log"
+    guest = Guest(kernel, initramfs, accel, 1, f"zdm.do=depth-hmm {COHERENT}", ram)
+    step(f"{HMM}: {kernel.name}")
+    spoken = [said(line) for line in boot(guest, log, lambda _: None, LIMIT, SILENCE).splitlines()]
+    told = {match[2]: match[3] or match[1] for line in spoken if (match := RESULT.match(line))}
+    planned = [int(match[1]) for line in spoken if (match := PLAN.fullmatch(line))]
+    if len(planned) != 2 or sum(planned) != len(told):
+        raise Fault(f"hmm-tests told of {len(told)} tests, planned were {planned} (whole console: {log})")
+    return told

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0
+"""In the VM: what the selftest refuses, interruptions, binds that fail, what the devices hold afterwards, and hmm-tests."""
+
+from pathlib import Path
+
+import pytest
+
+from harness import accel, depth, kernels, options, tree
+
+SCRIPTS = "depth,depth-refusals,depth-faults,depth-data"
+CHECKS = (
+    "mounted",
+    "mounted-in-another-namespace",
+    "partition-mounted",
+    "swap",
+    "device-mapper",
+    "disk-opened",
+    "disk-mapped",
+    "dax-opened",
+    "dax-mapped",
+    "system-ram-refused",
+    "disk-unbound",
+    "dax-unbound",
+    "all-unbound",
+    "not-root",
+    "no-dynamic-debug",
+    "no-device-named",
+    "no-such-device",
+    "path-for-a-device",
+    "empty-device",
+    "without-memmap",
+    "count-zero",
+    "count-absurd",
+    "count-negative",
+    "count-no-number",
+    "count-empty",
+    "count-overflowing",
+    "unknown-option",
+    "too-many-arguments",
+    "disk-interrupted-unbound",
+    "disk-terminated-unbound",
+    "dax-interrupted-unbound",
+    "dax-hung-up-unbound",
+    "disk-interrupted-anywhere",
+    "dax-interrupted-anywhere",
+    "disk-bound-by-another",
+    "dax-bound-by-another",
+    "disk-bind-fails",
+    "dax-bind-fails",
+    "dax-half-bound",
+    "log-overwritten",
+    "disk-fails-dax-passes",
+    "dax-fails-disk-passes",
+    "message-stays-on",
+    "message-stays-off",
+    "message-stays-prefixed",
+    "prepare",
+    "rebinds",
+    "ext4-kept",
+    "dax-kept",
+    "dax-written",
+    "system-ram-and-back",
+)
+INJECTED = ("loop", "disk-no-memory-once", "dax-no-memory-once", "disk-no-memory", "dax-no-memory")
+
+
+@pytest.fixture(scope="session")
+def image(chosen: options.Options, trees: tree.Tree) -> Path:
+    """The initramfs of the depth boots."""
+    return depth.image(chosen, trees.series)
+
+
+@pytest.fixture(scope="session")
+def short(chosen: options.Options, trees: tree.Tree, image: Path) -> dict[str, depth.Check]:
+    """The checks on the measured kernel with the series."""
+    kernel = kernels.kernel(chosen, "series", trees.series)
+    return depth.depth(chosen, kernel, image, accel.accel(chosen, kernel, image), 4, SCRIPTS, 1)
+
+
+@pytest.fixture(scope="session", params=["series-16G", "base-4G"])
+def long(request: pytest.FixtureRequest, chosen: options.Options, trees: tree.Tree, image: Path) -> dict[str, depth.Check]:
+    """The checks, and more signals and faults, on kernels that can inject these."""
+    name, size = request.param.split("-")
+    kernel = kernels.kernel(chosen, name, getattr(trees, name), depth.FLAVOUR)
+    return depth.depth(chosen, kernel, image, accel.accel(chosen, kernel, image), int(size[:-1]), f"{SCRIPTS},depth-injected", 10)
+
+
+def judge(told: dict[str, depth.Check], name: str) -> None:
+    """Fail, with what the guest told, unless the check passed."""
+    assert name in told, "the guest did not get to this check"
+    assert told[name].ok, "\n".join(told[name].lines)
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_depth(short: dict[str, depth.Check], name: str) -> None:
+    judge(short, name)
+
+
+def test_depth_is_all(short: dict[str, depth.Check]) -> None:
+    assert tuple(short) == CHECKS
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", CHECKS + INJECTED)
+def test_more_depth(long: dict[str, depth.Check], name: str) -> None:
+    judge(long, name)
+
+
+@pytest.mark.full
+def test_more_depth_is_all(long: dict[str, depth.Check]) -> None:
+    assert tuple(long) == CHECKS + INJECTED
+
+
+@pytest.mark.full
+def test_hmm_tests_as_on_base(chosen: options.Options, trees: tree.Tree, image: Path) -> None:
+    """Both kernels give the same account of each of hmm-tests, and none of a failure."""
+    told = {}
+    for name in ("base", "series"):
+        kernel = kernels.kernel(chosen, name, getattr(trees, name), depth.FLAVOUR)
+        told[name] = depth.hmm(chosen, kernel, image, accel.accel(chosen, kernel, image))
+    assert told["series"] == told["base"]
+    assert "not ok" not in told["series"].values()
+
+
+def test_checks_of_a_console() -> None:
+    told = "stage: up", "check a: ok", "exit status 0, not 1", "check b: FAILED", "check c", "done"
+    text = "\n".join(f"[    1.0] zdm: {line}" for line in told)
+    assert depth.checks(text) == {"a": depth.Check(True, ("stage: up",)), "b": depth.Check(False, ("exit status 0, not 1",))}
