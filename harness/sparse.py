@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The sparse that a kernel can be checked with: the installed one, or else a later one of Debian, built under build/."""
+
+import shutil
+from pathlib import Path
+
+from harness.debian import Apt, Gone
+from harness.options import Options
+from harness.process import Fault, run, step
+from harness.verdict import Skip
+
+SUITES = ("sid", "trixie-backports")
+
+
+def usable(program: str | Path, tree: Path) -> bool:
+    """Return whether the kernel's own check accepts a sparse; make leaves one that it rejects out with no more than a warning."""
+    return run(["sh", tree / "scripts/checker-valid.sh", program], "scripts/checker-valid.sh").strip() == "1"
+
+
+def sparse(options: Options, tree: Path) -> Path:
+    """Return a sparse that the kernel tree accepts; Raises Skip when there is none to be had."""
+    installed, made = shutil.which("sparse"), options.build / "sparse"
+    if installed and usable(installed, tree):
+        return Path(installed)
+    if not made.exists():
+        fetched = options.build / "sparse.tmp"
+        shutil.rmtree(fetched, ignore_errors=True)
+        fetched.mkdir()
+        apt = Apt(fetched, "deb-src")
+        try:
+            package = apt.fetch("sparse", apt.offered("sparse", SUITES))
+        except Gone as gone:
+            raise Skip(f"the installed sparse is too old for this kernel, and {gone}") from None
+        step(f"building {package.stem}")
+        run(["dpkg-source", "--no-check", "--extract", package, fetched / "source"], "unpacking sparse")
+        run(["make", "-C", fetched / "source", f"-j{options.jobs}", "CC=gcc", "sparse"], "building sparse", log=options.build / "sparse.log")
+        if not usable(fetched / "source/sparse", tree):
+            raise Fault(f"{tree / 'scripts/checker-valid.sh'} accepts neither the installed sparse nor {package.stem}: install a later one")
+        shutil.copy(fetched / "source/sparse", options.build / "sparse.new")
+        shutil.rmtree(fetched)
+        (options.build / "sparse.new").rename(made)
+    if not usable(made, tree):
+        raise Fault(f"{made} is no sparse that the kernel accepts: remove it")
+    return made
