@@ -1,18 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0
 
 BUILD ?= build
-export BUILD SIZE REBINDS BOOTS LINUX ACCEL JOBS
+ARCH ?= x86_64
+export BUILD SIZE REBINDS BOOTS LINUX ARCH ACCEL JOBS AUTHOR VERSION
 
 PYTHON = $(BUILD)/venv/bin/python -B
+# What ARCH=arm64 needs on top.
+PACKAGES_arm64 = gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm qemu-efi-aarch64
+CLANG = clang-19 lld-19 llvm-19
+# What the patches are checked with; a sparse that is too old for the kernel is replaced by a later one under $(BUILD).
+REVIEWERS = codespell coccinelle shellcheck sparse
+# What only the tests need, and what only those of make test-all need.
+TESTERS = $(CLANG) gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user e2fsprogs dmsetup
+MATRIX = $(PACKAGES_arm64) gcc-powerpc64le-linux-gnu gcc-riscv64-linux-gnu gcc-s390x-linux-gnu
 STAGES = source tree kernels initramfs samples export
 
-.PHONY: help setup tools bench replay probes test report clean $(STAGES)
+.PHONY: help setup tools tools-all bench replay probes test test-all review outbox report clean $(STAGES)
 .NOTPARALLEL:
 
 help:
 	@echo 'make bench      measure base and series kernel in a VM: table, plot, samples (default VM: two 100 GiB devices)'
-	@echo 'make test       host tests, then both kernels built, booted and checked in the VM'
+	@echo 'make test       host tests, KUnit, both kernels built, booted and checked in the VM: all that CI runs'
+	@echo 'make test-all   these and the rest of the matrix: sanitizers, architectures, arm64 in the VM, documentation'
 	@echo 'make replay     run the object files of both kernels in user space: compare every byte, and race them natively'
+	@echo 'make review     check the patches as their reviewers would: style, builds, boots, KUnit, sparse, coccicheck, 7.2.y...'
+	@echo 'make outbox     write the patches as mails by AUTHOR, signed off, addressed, for version VERSION; nothing sends them'
 	@echo 'make probes     run the two small programs behind claims about the CPU'
 	@echo 'make report     show the last measurement again'
 	@echo 'make export     write series/ anew from the branch `series` in $(BUILD)/source-*/series'
@@ -20,7 +32,8 @@ help:
 	@echo
 	@echo 'Single stages, each doing what it needs of those before it:'
 	@echo 'make setup      install missing packages and the Python environment'
-	@echo 'make tools      the same, and the compilers that only make test needs'
+	@echo 'make tools      the same, and what only make test needs'
+	@echo 'make tools-all  the same, and what only make test-all needs'
 	@echo 'make source     fetch the base kernel'
 	@echo 'make tree       apply the series to it, on branch `series`'
 	@echo 'make kernels    build both kernels'
@@ -31,18 +44,32 @@ help:
 	@echo 'REBINDS=30   rebinds of each driver in a boot'
 	@echo 'BOOTS=2      boots of each kernel'
 	@echo 'LINUX=path   a git clone of the kernel to take the base from (else Debian'\''s source package)'
+	@echo 'ARCH=x86_64  or arm64: what make bench and its stages measure; arm64 is cross-compiled and always emulated'
 	@echo 'ACCEL=tcg    tcg or kvm (else KVM if a probe boot works, or TCG)'
+	@echo 'AUTHOR="Name <mail>"  who sends the patches, for make outbox'
+	@echo 'VERSION=n    of the patches (else the one after the last that a tag sent/TOPIC-vN of this repository marks as sent;'
+	@echo '             tag what you sent: the next version is compared with it)'
 	@echo 'JOBS=n       parallel compilations (else one per processor)'
 	@echo 'BUILD=build  where everything is made'
 
 setup:
-	@sh harness/setup.sh $(BUILD)
+	@sh harness/setup.sh $(BUILD) $(PACKAGES_$(ARCH))
 
 tools:
-	@sh harness/setup.sh $(BUILD) clang-19 lld-19 llvm-19 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user codespell
+	@sh harness/setup.sh $(BUILD) $(TESTERS) $(REVIEWERS)
+
+tools-all:
+	@sh harness/setup.sh $(BUILD) $(TESTERS) $(REVIEWERS) $(MATRIX)
 
 bench replay $(STAGES): setup
 	@$(PYTHON) -m harness.$@
+
+review:
+	@sh harness/setup.sh $(BUILD) $(REVIEWERS) $(CLANG)
+	@$(PYTHON) -m harness.review
+
+outbox: setup
+	@$(PYTHON) -m harness.outbox
 
 report: setup
 	@$(PYTHON) -m harness.report
@@ -55,7 +82,10 @@ probes: setup
 	done
 
 test: tools
-	@$(PYTHON) -m pytest -v -s -p no:cacheprovider tests
+	@$(PYTHON) -m pytest -v -s -p no:cacheprovider -m "not full" tests
+
+test-all: tools-all
+	@$(PYTHON) -m pytest -v -s -rs -p no:cacheprovider tests
 
 clean:
 	rm -rf $(BUILD)
