@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import export, options, process, source, tree
+from harness import debian, export, options, process, source, tree
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -155,11 +155,11 @@ def test_archive_from_either_kind_of_sources(
         f'Dir::Etc::sourcelist "/dev/null";\nDir::Etc::sourceparts "{tmp_path}/parts";\nDir::State::lists "{tmp_path}";\n'
     )
     monkeypatch.setenv("APT_CONFIG", str(tmp_path / "apt.conf"))
-    assert [uri.rstrip("/") for uri in source.archives()] == ["http://mirror.example/debian"]
+    assert [uri.rstrip("/") for uri in debian.archives()] == ["http://mirror.example/debian"]
 
 
 def test_no_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "apt.conf").write_text(f'Dir::State::lists "{tmp_path}";\n')
     monkeypatch.setenv("APT_CONFIG", str(tmp_path / "apt.conf"))
     with pytest.raises(process.Fault, match="no list of a Debian archive: run 'apt-get update' as root, or set LINUX="):
-        source.archives()
+        debian.archives()
