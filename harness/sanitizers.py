@@ -39,10 +39,12 @@ TESTS = re.compile(r"memcpy_nt|zone_device|publish")
 
 @dataclass(frozen=True)
 class Checker:
-    """A kernel that checks itself: own is the sanitizer's KUnit suite, words are for the command line, unfit says why it cannot rebind."""
+    """A kernel that checks itself: own is the sanitizer's KUnit suite, which may miss a report by_chance, words are for the command
+    line, unfit says why it cannot rebind."""
 
     flavour: Flavour
     own: str
+    by_chance: bool = False
     words: str = ""
     unfit: str = ""
 
@@ -72,7 +74,7 @@ CHECKERS = {
     checker.flavour.name: checker
     for checker in (
         Checker(Flavour("kasan-ubsan", (*COMMON, "kasan", "ubsan")), "kasan"),
-        Checker(Flavour("kcsan-debug", (*COMMON, "kcsan", "debug")), "kcsan", words="page_poison=1"),
+        Checker(Flavour("kcsan-debug", (*COMMON, "kcsan", "debug")), "kcsan", by_chance=True, words="page_poison=1"),
         Checker(
             Flavour("kmsan", (*COMMON, "kmsan"), Toolchain(llvm="-19")),
             "kmsan",
@@ -126,9 +128,11 @@ def rebinds(options: Options, checker: Checker, kernel: Kernel, image: Path) -> 
 
 
 def control(options: Options, checker: Checker, kernel: Kernel, image: Path, source: Path) -> int:
-    """Return how many reports of its own kind the sanitizer made of memcpy_nt().
+    """Return how many reports of its own kind name a function of the tests of memcpy_nt().
 
-    Raises Fault for a case of its suite that did not pass, and for any other report.
+    Raises Fault for a case of the sanitizer's suite that did not pass, and for
+    any other report. KCSAN's case has half a second for each number of threads
+    to meet, which emulated CPUs can miss; a report is then enough.
     """
     log, report = logs(options, f"{checker.flavour.name}-control"), f"BUG: {checker.own.upper()}: "
     text = checker.boot(
@@ -139,5 +143,7 @@ def control(options: Options, checker: Checker, kernel: Kernel, image: Path, sou
         log,
         lambda line: report in line or bool(REPORTED.search(line)),
     )
-    kunit.parse(source, log, [checker.own], f"control of {kernel.name}")
-    return text.count(report)
+    found = sum(report in line and "memcpy_nt" in line for line in text.split("\n"))
+    if not (found and checker.by_chance):
+        kunit.parse(source, log, [checker.own], f"control of {kernel.name}")
+    return found
