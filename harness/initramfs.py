@@ -18,10 +18,11 @@ SELFTEST = "zone_device_memmap"
 def selftest(options: Options, source: Path, name: str = SELFTEST) -> Path:
     """Return a test of selftests/mm in the worktree source, built statically by that folder's Makefile."""
     step(f"building {name}")
-    made = options.build / "selftest"
+    made, tools = options.build / f"selftest-{options.arch}", FLAVOURS[options.arch].tools
     made.mkdir(exist_ok=True)
+    words = [f"ARCH={tools.arch}", f"CROSS_COMPILE={tools.cross}", f"OUTPUT={made}", "EXTRA_CFLAGS=-static"]
     run(
-        ["make", "-C", source / "tools/testing/selftests/mm", f"OUTPUT={made}", "EXTRA_CFLAGS=-static", made / name],
+        ["make", "-C", source / "tools/testing/selftests/mm", *words, made / name],
         f"building {name}",
         log=options.build / f"{name}.log",
     )
