@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import options, process, tree
+from harness import initramfs, options, process, tree
 
 sys.dont_write_bytecode = True
 Stage = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -32,6 +32,18 @@ def chosen() -> Iterator[options.Options]:
 def trees(chosen: options.Options) -> tree.Tree:
     """The real base and series trees."""
     return tree.tree(chosen)
+
+
+@pytest.fixture(scope="session")
+def image(chosen: options.Options, trees: tree.Tree) -> Path:
+    """The initramfs with the series' selftest."""
+    return initramfs.initramfs(chosen, trees.series)
+
+
+def need(missing: list[str]) -> None:
+    """Skip the test if programs that it needs are not installed."""
+    if missing:
+        pytest.skip(f"{', '.join(missing)} not installed")
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import need
 from harness import objects, options, process, tree
 
 CELLS = [
@@ -32,8 +33,7 @@ def test_warnings_are_read() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize(("architecture", "on"), CELLS)
 def test_no_new_warning(chosen: options.Options, trees: tree.Tree, architecture: objects.Architecture, on: bool) -> None:
-    if missing := architecture.tools.missing():
-        pytest.skip(f"{', '.join(missing)} not installed")
+    need(architecture.tools.missing())
     base, series = (objects.Objects(chosen, trees, source, architecture) for source in (trees.base, trees.series))
     for kernel in (base, series):
         kernel.configure(on)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import need
 from harness import guest, initramfs, kernels, options, process, samples, tree, userland
 
 REBINDS = 3
@@ -17,8 +18,7 @@ QEMU = guest.MACHINES["arm64"].qemu
 @pytest.fixture(scope="module")
 def few(chosen: options.Options) -> options.Options:
     """The options of this run for a short measurement on arm64; skips where a tool is missing."""
-    if missing := TOOLS.missing() + [QEMU] * (not shutil.which(QEMU)):
-        pytest.skip(f"{', '.join(missing)} not installed")
+    need(TOOLS.missing() + [QEMU] * (not shutil.which(QEMU)))
     return dataclasses.replace(chosen, arch="arm64", accel="tcg", rebinds=REBINDS)
 
 

@@ -3,6 +3,7 @@
 
 import pytest
 
+from conftest import need
 from harness import objects, options, tree
 
 FULL = pytest.mark.full
@@ -18,8 +19,7 @@ CELLS = [
 
 @pytest.mark.parametrize("architecture", CELLS)
 def test_overflow_is_rejected(chosen: options.Options, trees: tree.Tree, architecture: objects.Architecture) -> None:
-    if missing := architecture.tools.missing():
-        pytest.skip(f"{', '.join(missing)} not installed")
+    need(architecture.tools.missing())
     kernel = objects.Objects(chosen, trees, trees.series, architecture)
     logs = kernel.out / "lib/test_fortify"
     for old in logs.glob("*-memcpy_nt.log"):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import need
 from harness import kunit, options, process, steps, tree
 
 MEMMAP = "mm/tests/zone_device_memmap_kunit.c"
@@ -16,8 +17,7 @@ MEMMAP = "mm/tests/zone_device_memmap_kunit.c"
 )
 def test_suites(chosen: options.Options, trees: tree.Tree, name: str) -> None:
     machine = kunit.MACHINES[name]
-    if missing := machine.missing():
-        pytest.skip(f"{', '.join(missing)} not installed")
+    need(machine.missing())
     assert kunit.kunit(chosen, trees.series, machine) > 0
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import need
 from harness import options, program, race_plot, tree
 from harness.process import ROOT, Fault
 
@@ -33,8 +34,7 @@ def built(chosen: options.Options, trees: tree.Tree) -> Program:
     """Build the program of a configuration, once; skips where a tool is missing."""
     @functools.cache
     def build(name: str) -> Path:
-        if missing := CONFIGS[name].missing():
-            pytest.skip(f"{', '.join(missing)} not installed")
+        need(CONFIGS[name].missing())
         return program.program(chosen, trees, CONFIGS[name])
     return build
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import initramfs, kernels, options, sanitizers, tree
+from conftest import need
+from harness import kernels, options, sanitizers, tree
 
 pytestmark = pytest.mark.full
 Build = Callable[[str], kernels.Kernel]
@@ -20,17 +21,10 @@ def build(chosen: options.Options, trees: tree.Tree) -> Build:
     @functools.cache
     def made(name: str) -> kernels.Kernel:
         flavour = sanitizers.CHECKERS[name].flavour
-        if missing := flavour.tools.missing():
-            pytest.skip(f"{', '.join(missing)} not installed")
+        need(flavour.tools.missing())
         return kernels.kernel(chosen, "series", trees.series, flavour)
 
     return made
-
-
-@pytest.fixture(scope="module")
-def image(chosen: options.Options, trees: tree.Tree) -> Path:
-    """The initramfs with the series' selftest."""
-    return initramfs.initramfs(chosen, trees.series)
 
 
 @pytest.mark.parametrize("name", sanitizers.CHECKERS)

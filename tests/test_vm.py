@@ -20,12 +20,6 @@ def build(chosen: options.Options, trees: tree.Tree) -> Build:
     return lambda name: kernels.kernel(chosen, name, getattr(trees, name))
 
 
-@pytest.fixture(scope="session")
-def image(chosen: options.Options, trees: tree.Tree) -> Path:
-    """The initramfs with the series' selftest."""
-    return initramfs.initramfs(chosen, trees.series)
-
-
 @pytest.mark.parametrize("name", ["base", "series"])
 def test_kernel_builds(build: Build, name: str) -> None:
     kernel = build(name)
