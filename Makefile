@@ -66,10 +66,10 @@ bench replay $(STAGES): setup
 
 review:
 	@sh harness/setup.sh $(BUILD) $(REVIEWERS) $(CLANG)
-	@$(PYTHON) -m harness.review
+	@$(PYTHON) -m review.review
 
 outbox: setup
-	@$(PYTHON) -m harness.outbox
+	@$(PYTHON) -m review.outbox
 
 report: setup
 	@$(PYTHON) -m harness.report

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.options import Options, start
-from harness.process import ROOT, Fault, digest, git, need_disk, run, say, step
-from harness.toolchain import Toolchain, environment
+from harness.process import ROOT, Fault, digest, git, need_disk, say, step
+from harness.toolchain import Toolchain
 from harness.tree import Tree, tree
 
 FRAGMENT = ROOT / "kernels/vm.config"
@@ -87,11 +87,7 @@ def configure(options: Options, tools: Toolchain, source: Path, objects: Path, f
     """Write .config in objects from allnoconfig and the lines of fragment; Raises Fault if one of them vanishes."""
     objects.mkdir(parents=True, exist_ok=True)
     (objects / "fragment").write_text(fragment)
-    run(
-        [*tools.make(options, source, objects), f"KCONFIG_ALLCONFIG={objects / 'fragment'}", "allnoconfig"],
-        f"configuring {what}",
-        env=environment(options),
-    )
+    tools.make(options, source, objects, f"configuring {what}", f"KCONFIG_ALLCONFIG={objects / 'fragment'}", "allnoconfig")
     if gone := vanished(fragment, (objects / ".config").read_text()):
         (objects / ".config").unlink()
         raise Fault(f"{', '.join(gone)} vanished from the configuration of {what}: correct the fragment, or add what it depends on")
@@ -115,12 +111,15 @@ def kernel(options: Options, name: str, source: Path, flavour: Flavour = MEASURE
         step(f"configuring {what}")
         configure(options, tools, source, objects, fragment, what)
         step(f"building {what}")
-        run(
-            [*tools.make(options, source, objects), f"LOCALVERSION=-{label}", Path(flavour.image).name],
+        tools.make(
+            options,
+            source,
+            objects,
             f"building {what}",
+            f"LOCALVERSION=-{label}",
+            Path(flavour.image).name,
             log=options.build / f"{label}.log",
             progress=counter(f"{label} kernel"),
-            env=environment(options),
         )
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir(parents=True)

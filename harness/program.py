@@ -18,7 +18,7 @@ from pathlib import Path
 from harness.kernels import FRAGMENT, configure
 from harness.options import Options
 from harness.process import ROOT, Fault, digest, run, step
-from harness.toolchain import Toolchain, environment
+from harness.toolchain import Toolchain
 from harness.tree import Tree
 
 REPLAY = ROOT / "replay"
@@ -80,8 +80,8 @@ class Kernel:
 
     def make(self, *targets: str, jobs: int | None = None) -> None:
         """Run the kernel's make; Raises Fault when it fails."""
-        run([*self.config.tools.make(self.options, self.tree, self.out, jobs), "-s", *self.config.make, *targets],
-            f"make {targets[-1]} ({self.config.name}, {self.tree.name})", log=self.out / "make.log", env=environment(self.options))
+        what = f"make {targets[-1]} ({self.config.name}, {self.tree.name})"
+        self.config.tools.make(self.options, self.tree, self.out, what, "-s", *self.config.make, *targets, jobs=jobs)
 
     def tool(self, name: str) -> str:
         """Return the program of binutils that fits the objects."""

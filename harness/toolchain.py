@@ -3,6 +3,7 @@
 
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,10 +33,25 @@ class Toolchain:
         """Return what the compiler calls itself."""
         return run([self.cc, "--version"], self.cc).splitlines()[0]
 
-    def make(self, options: Options, tree: Path, out: Path, jobs: int | None = None) -> list[str | Path]:
+    def command(self, options: Options, tree: Path, out: Path, jobs: int | None = None) -> list[str | Path]:
         """Return the command that makes targets of tree under out, by way of ccache."""
         tools = [f"LLVM={self.llvm}"] if self.llvm else [f"CROSS_COMPILE={self.cross}", "HOSTCC=ccache gcc"]
         return ["make", "-C", tree, f"O={out}", f"ARCH={self.arch}", f"-j{jobs or options.jobs}", *tools, f"CC=ccache {self.cc}"]
+
+    def make(
+        self,
+        options: Options,
+        tree: Path,
+        out: Path,
+        what: str,
+        *words: str,
+        jobs: int | None = None,
+        log: Path | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> str:
+        """Make targets of tree under out and return what is said, which log keeps (else make.log in out); Raises Fault as run() does."""
+        command = [*self.command(options, tree, out, jobs), *words]
+        return run(command, what, log=log or out / "make.log", progress=progress, env=environment(options))
 
 
 def environment(options: Options) -> dict[str, str]:

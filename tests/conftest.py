@@ -114,7 +114,7 @@ def stage(tmp_path: Path) -> Stage:
 
     def call(name: str, **env: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
-            [sys.executable, "-B", "-m", f"harness.{name}"],
+            [sys.executable, "-B", "-m", name],
             cwd=process.ROOT,
             text=True,
             capture_output=True,

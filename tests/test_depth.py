@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import accel, depth, kernels, options, tree
+from checks import depth
+from harness import accel, kernels, options, tree
 
 SCRIPTS = "depth,depth-refusals,depth-faults,depth-data"
 CHECKS = (

@@ -5,13 +5,14 @@ import os
 import re
 import shutil
 import sys
-from collections import Counter
 from html import unescape
 from pathlib import Path
 
 import pytest
 
+from checks import messages
 from harness import options, process, tree
+from review import scripts
 from test_series import PATCHES
 
 pytestmark = pytest.mark.full
@@ -43,12 +44,8 @@ def tools() -> dict[str, str]:
 
 def added(trees: tree.Tree, base: str, series: str) -> list[str]:
     """Return the lines that only the series' output has; paths of the trees and line numbers do not count."""
-
-    def lines(output: str, where: Path) -> Counter[str]:
-        plain = output.replace(f"{where}/", "")
-        return Counter(re.sub(r"(\.\w+):\d+(:\d+)?", r"\1", line.strip()) for line in plain.splitlines())
-
-    return sorted((lines(series, trees.series) - lines(base, trees.base)).elements())
+    plain = (messages.without_lines(said.replace(f"{where}/", "").splitlines()) for said, where in ((base, trees.base), (series, trees.series)))
+    return messages.added(*plain)
 
 
 @pytest.fixture(scope="module")
@@ -121,12 +118,8 @@ def test_no_new_broken_reference(trees: tree.Tree) -> None:
 
 @pytest.mark.parametrize("path", SOURCES)
 def test_no_new_warning_from_kernel_doc(trees: tree.Tree, path: str) -> None:
-    def said(where: Path) -> str:
-        command: list[str | Path] = ["python3", where / "tools/docs/kernel-doc", "-none", "-Wall", where / path]
-        return process.run(command, f"kernel-doc of {path}", env=tools()) if (where / path).exists() else ""
-
-    assert (trees.series / path).exists()
-    assert added(trees, said(trees.base), said(trees.series)) == []
+    base = scripts.kernel_doc(trees.base, path, trees.base) if (trees.base / path).exists() else []
+    assert messages.added(base, scripts.kernel_doc(trees.base, path, trees.series)) == []
 
 
 @pytest.mark.parametrize("path", NEW)

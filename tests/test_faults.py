@@ -49,14 +49,14 @@ def test_default_options() -> None:
 
 
 def test_linux_is_no_repository(stage: Stage, tmp_path: Path) -> None:
-    assert "is no git repository that can be read" in fault_of(stage("source", LINUX=str(tmp_path / "nothing")))
+    assert "is no git repository that can be read" in fault_of(stage("harness.source", LINUX=str(tmp_path / "nothing")))
 
 
 def test_linux_is_no_kernel(stage: Stage, toy: Path) -> None:
     process.git(toy, "tag", "-d", "v7.3-rc7")
     process.git(toy, "rm", "-q", "Makefile")
     process.git(toy, "commit", "-q", "-m", "no kernel")
-    assert "holds no kernel, the series needs v7.3-rc7" in fault_of(stage("source", LINUX=str(toy)))
+    assert "holds no kernel, the series needs v7.3-rc7" in fault_of(stage("harness.source", LINUX=str(toy)))
 
 
 def test_linux_is_another_version(stage: Stage, toy: Path, tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_linux_is_another_version(stage: Stage, toy: Path, tmp_path: Path) -> No
     (toy / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 0\nEXTRAVERSION =\n")
     process.git(toy, "commit", "-q", "-a", "-m", "older")
     assert "holds kernel 6.1.0, the series needs v7.3-rc7: fetch that tag there" in fault_of(
-        stage("source", LINUX=str(toy))
+        stage("harness.source", LINUX=str(toy))
     )
     assert [path.name for path in (tmp_path / "build").iterdir()] == ["lock"]
 
@@ -90,8 +90,8 @@ def test_too_little_memory() -> None:
 
 def test_two_runs_at_once(stage: Stage, toy: Path, tmp_path: Path) -> None:
     with process.locked(tmp_path / "build"):
-        assert f"another run (process {os.getpid()}) is using" in fault_of(stage("source", LINUX=str(toy)))
-    assert stage("source", LINUX=str(toy)).returncode == 0
+        assert f"another run (process {os.getpid()}) is using" in fault_of(stage("harness.source", LINUX=str(toy)))
+    assert stage("harness.source", LINUX=str(toy)).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@
 import pytest
 
 from conftest import need
-from harness import objects, options, tree
+from checks import objects
+from harness import options, tree
 
 FULL = pytest.mark.full
 KINDS = ("read_overflow2", "read_overflow2_field", "write_overflow", "write_overflow_field")

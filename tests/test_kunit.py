@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from conftest import need
-from harness import kunit, options, process, steps, tree
+from checks import kunit
+from harness import options, process, steps, tree
 
 MEMMAP = "mm/tests/zone_device_memmap_kunit.c"
 

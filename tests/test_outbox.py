@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from conftest import Stage
-from harness import options, outbox, process, tree
+from harness import options, process, tree
+from review import outbox
 
 AUTHOR = "Jörg O'Tester <joerg@example.org>"
 B4 = Path(sys.executable).parent / "b4"
@@ -56,7 +57,7 @@ def write(toy_options: options.Options, toy_series: Path, project: Path, monkeyp
      "Name <a@b.c>\nSigned-off-by: B <b@b.c>", "Na\nme <a@b.c>", "Name <a b@c.d>", '"Name" <a@b.c>', "Name <a@b.c,d@e.f>"],
 )  # fmt: skip
 def test_malformed_author(stage: Stage, author: str, tmp_path: Path) -> None:
-    done = stage("outbox", AUTHOR=author)
+    done = stage("review.outbox", AUTHOR=author)
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert 'is not of the form "Name <mail>": say who sends the patches' in done.stderr
     assert not (tmp_path / "build/outbox").exists()

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import backport, builds, cocci, debian, options, process, review, scripts, sparse, steps, tree, verdict
+from harness import debian, options, process, steps, tree
+from review import backport, builds, cocci, review, scripts, sparse, verdict
 
 Patch = Callable[[dict[str, str]], steps.Step]
 # A base that is not clean itself.

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from conftest import need
-from harness import kernels, options, sanitizers, tree
+from checks import sanitizers
+from harness import kernels, options, tree
 
 pytestmark = pytest.mark.full
 Build = Callable[[str], kernels.Kernel]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import export, lint, process, scripts, source, tree
+from harness import export, process, source, tree
+from review import lint, scripts
 from test_tree import contents
 
 PATCHES = [patch for topic in tree.topics() for patch in tree.patches(topic)]
@@ -50,7 +51,7 @@ GOOD = (
         ("mm: add", "mm: adding", ["subject is not imperative: adding"]),
         ("mm: add", "mm: pass", []),
         ("mm/x.c", "arch/x86/x.c", ["prefix mm does not fit arch/x86/x.c: x86(/[\\w-]+)?"]),
-        ("mm/x.c", "net/x.c", ["prefix mm does not fit net/x.c: nothing is known of that folder, see harness/lint.py"]),
+        ("mm/x.c", "net/x.c", ["prefix mm does not fit net/x.c: nothing is known of that folder, see review/lint.py"]),
         ("mm/x.c", "MAINTAINERS", ["prefix mm does not fit MAINTAINERS: MAINTAINERS"]),
     ],
 )

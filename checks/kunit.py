@@ -16,10 +16,9 @@ from pathlib import Path
 
 from harness.console import splat
 from harness.kernels import counter
-from harness.options import Options, start
+from harness.options import Options
 from harness.process import ROOT, Fault, need_disk, run, say, step
 from harness.toolchain import Toolchain, environment
-from harness.tree import tree
 
 GIB = 1
 SECONDS = 900
@@ -148,7 +147,7 @@ def kunit(options: Options, source: Path, machine: Machine) -> int:
     what, out = f"KUnit on {machine.name} ({source.name})", options.build / f"kunit/{machine.name}-{source.name}"
     need_disk(options.build, GIB, what)
     out.mkdir(parents=True, exist_ok=True)
-    env, make = tcg(options, machine), machine.tools.make(options, source, out)
+    env, make = tcg(options, machine), machine.tools.command(options, source, out)
     if machine.header:
         make.append(f"KCFLAGS=-include {ROOT / 'kernels' / machine.header}")
     common = [f"--build_dir={out}", f"--arch={machine.tools.arch}", *(f"--kunitconfig={ROOT / f'kernels/{name}.config'}" for name in machine.fragments)]
@@ -173,7 +172,3 @@ def kunit(options: Options, source: Path, machine: Machine) -> int:
     passed = judge(report, machine.suites, what, log)
     say(f"{what}: {passed} cases passed")
     return passed
-
-
-if __name__ == "__main__":
-    start(lambda options: kunit(options, tree(options).series, MACHINES["x86_64"]))

@@ -2,14 +2,14 @@
 """The objects that the series touches, compiled alone for an architecture: what the compiler says of both trees at W=1."""
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from checks.messages import complaints
 from harness.kernels import configure
 from harness.options import Options
-from harness.process import ROOT, Fault, git, run
-from harness.toolchain import Toolchain, environment
+from harness.process import ROOT, Fault, git
+from harness.toolchain import Toolchain
 from harness.tree import Tree
 
 X86_LIB = "arch/x86/lib/"
@@ -17,7 +17,6 @@ X86_LIB = "arch/x86/lib/"
 USERS = ("drivers/md/dm-writecache.c", "mm/memremap.c", "mm/sparse-vmemmap.c")
 # No objects of an ordinary kernel: user space, what must not compile, and the sanitizers' own tests, which tests/test_sanitizers.py runs.
 ELSEWHERE = (":!tools", ":!lib/test_fortify", ":!mm/kasan", ":!mm/kmsan", ":!kernel/kcsan")
-WARNING = re.compile(r"\bwarning: ", re.I)
 
 
 @dataclass(frozen=True)
@@ -82,9 +81,8 @@ class Objects:
 
     def make(self, *targets: str, jobs: int | None = None) -> str:
         """Return what make says at W=1; Raises Fault when it fails."""
-        command = self.architecture.tools.make(self.options, self.source, self.out, jobs)
-        return run([*command, "-s", "W=1", *targets], f"make {targets[-1]} ({self.architecture.name}, {self.source.name})",
-                   log=self.out / "make.log", env=environment(self.options))
+        what = f"make {targets[-1]} ({self.architecture.name}, {self.source.name})"
+        return self.architecture.tools.make(self.options, self.source, self.out, what, "-s", "W=1", *targets, jobs=jobs)
 
     def target(self, file: str) -> str:
         """Return the object made from a C file, empty if this tree or configuration makes none."""
@@ -97,7 +95,7 @@ class Objects:
         rule = re.search(rf"^obj-\$\((\w+)\).*[ \t]{name}\b", (self.source / folder / "Makefile").read_text(), re.M)
         return f"{file.removesuffix('c')}o" if not rule or f"{rule[1]}=y" in self.config else ""
 
-    def compile(self) -> tuple[list[str], Counter[str]]:
+    def compile(self) -> tuple[list[str], list[str]]:
         """Compile anew and return the objects' names and the warnings, without line numbers; Raises Fault when it fails."""
         made = [target for file in self.files if (target := self.target(file))]
         for target in made:
@@ -108,9 +106,3 @@ class Objects:
         if lacking := [target for target in made if not (self.out / target).exists()]:
             raise Fault(f"make left out {', '.join(lacking)} ({self.architecture.name}, {self.source.name}): see {self.out}/make.log")
         return made, complaints("".join(said), self.source)
-
-
-def complaints(said: str, source: Path) -> Counter[str]:
-    """Return the warnings in make's output by file and text, so that moved lines compare equal."""
-    tree = re.compile(rf"\S*/{re.escape(f'{source.parent.name}/{source.name}')}/")
-    return Counter(re.sub(r":\d+\b", "", tree.sub("", line.strip())) for line in said.splitlines() if WARNING.search(line))

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import console, guest, kunit, samples
+from checks import kunit
+from harness import console, guest, samples
 from harness.kernels import Flavour, Kernel
 from harness.options import Options
 from harness.process import Fault, run, say, step

@@ -3,7 +3,6 @@
 
 import json
 import subprocess
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,8 +49,3 @@ def ask(command: Sequence[str | Path], where: Path, fine: Sequence[int] = (0, 1)
     if done.returncode not in fine:
         raise Fault(f"{Path(command[0]).name} ended with status {done.returncode}: {lines[0] if lines else 'it said nothing'}")
     return lines
-
-
-def added(before: Iterable[str], after: Iterable[str]) -> list[str]:
-    """Return what after has more of than before."""
-    return list((Counter(after) - Counter(before)).elements())

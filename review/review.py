@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness import lint, scripts
-from harness.backport import backport
-from harness.builds import SANITIZERS, Builds, new_warnings
-from harness.cocci import coccicheck
+from checks.objects import Architecture
 from harness.kernels import kernels
-from harness.objects import Architecture
 from harness.options import Options, start
 from harness.process import Fault, git, run, say
 from harness.steps import Step, steps
 from harness.tree import Tree, topics, tree
-from harness.verdict import Skip, Verdict, kept
+from review import lint, scripts
+from review.backport import backport
+from review.builds import SANITIZERS, Builds, new_warnings
+from review.cocci import coccicheck
+from review.verdict import Skip, Verdict, kept
 
 # The checks of one patch by its files; each takes the home of the worktrees and the step.
 FILES: dict[str, Callable[[Path, Step], Verdict]] = {

@@ -10,19 +10,21 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import kunit, program
+from checks import kunit
+from checks.messages import added, complaints
+from checks.objects import X86_64, Architecture, Objects, touched
+from harness import program
 from harness.accel import accel
 from harness.guest import Guest, boot
 from harness.initramfs import initramfs
 from harness.kernels import MEASURED, Kernel, configure, counter
-from harness.objects import X86_64, Architecture, Objects, complaints, touched
 from harness.options import Options
 from harness.process import ROOT, Fault, digest, git, run, step
-from harness.sparse import sparse
 from harness.steps import checkout
-from harness.toolchain import Toolchain, environment
+from harness.toolchain import Toolchain
 from harness.tree import Tree
-from harness.verdict import Verdict, added, kept
+from review.sparse import sparse
+from review.verdict import Verdict, kept
 
 GIB = 2
 SECONDS = 1200
@@ -65,11 +67,10 @@ class Builds:
         key = [CODE, code_of(self.home, commit), self.tools.version(), *parts]
         return kept(self.kept, name, key, lambda: make(checkout(self.home, commit)))
 
-    def make(self, where: Path, out: Path, what: str, *targets: str, jobs: int | None = None, progress: Callable[[str], None] | None = None) -> list[str]:
+    def make(self, where: Path, out: Path, what: str, *words: str, jobs: int | None = None, progress: Callable[[str], None] | None = None) -> list[str]:
         """Return the warnings that make gives without W=; Raises Fault when it fails."""
-        said = run([*self.tools.make(self.options, where, out, jobs), *targets], f"building {what}", log=self.options.build / f"{out.name}.log",
-                   progress=progress, env=environment(self.options))
-        return sorted(complaints(said, where).elements())
+        log = self.options.build / f"{out.name}.log"
+        return complaints(self.tools.make(self.options, where, out, f"building {what}", *words, jobs=jobs, log=log, progress=progress), where)
 
     def suites(self, commit: str, below: str = "") -> dict[str, str]:
         """Return the KUnit suites of the test files below a folder that the series touches, as far as a commit has them, by Kconfig symbol."""
@@ -105,7 +106,7 @@ class Builds:
             passed = kunit.parse(self.trees.base, log, sorted(suites.values()), what) if suites else 0
             return {"warnings": warnings, "cases": passed, "suites": sorted(suites.values())}
 
-        guest = b"".join(file.read_bytes() for file in sorted((Path(__file__).parent.parent / "guest").iterdir()))
+        guest = b"".join(file.read_bytes() for file in sorted((ROOT / "guest").iterdir()))
         return self.keep("vm", commit, [MEASURED.text(), lines, rebinds, guest], make)  # type: ignore[no-any-return]
 
     def without_zone_device(self, commit: str) -> str:
@@ -147,8 +148,8 @@ class Builds:
             lines = objects.said.splitlines()
             return {
                 "objects": made,
-                "gcc": sorted(complaints("\n".join(line for line in lines if not SPARSE.search(line)), where).elements()),
-                "sparse": sorted(complaints("\n".join(line.replace("error:", "warning:") for line in lines if SPARSE.search(line)), where).elements()),
+                "gcc": complaints("\n".join(line for line in lines if not SPARSE.search(line)), where),
+                "sparse": complaints("\n".join(line.replace("error:", "warning:") for line in lines if SPARSE.search(line)), where),
                 "page": objects.size() if not files else 0,
             }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.debian import Apt, Gone
 from harness.options import Options
 from harness.process import Fault, run, step
-from harness.verdict import Skip
+from review.verdict import Skip
 
 SUITES = ("sid", "trixie-backports")
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from harness import source
 from harness.export import COVER, SHORTLOG
-from harness.lint import subject
 from harness.options import Options, start
 from harness.process import ROOT, Fault, git, run, say, step
 from harness.tree import Tree, apply, drop, end_of, patches, topics, tree
+from review.lint import subject
 
 AUTHOR = re.compile(r'([^\s<>"@][^<>"@\x00-\x1f]*[^\s<>"@]|[^\s<>"@]) <([^\s<>"@,;]+@[^\s<>"@,;.][^\s<>"@,;]*)>')
 RECIPIENT = re.compile(r"(.*?([^\s<>]+@[^\s<>]+?)>?) \((.*)\)$")

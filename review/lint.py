@@ -49,7 +49,7 @@ def misplaced(prefix: str, touched: list[str]) -> list[str]:
     rules = {rule for name in about for folder, rule in AREAS if name.startswith(folder)}
     if not about or any(re.fullmatch(rule, prefix) for rule in rules):
         return []
-    return [f"prefix {prefix} does not fit {about[0]}: {' or '.join(sorted(rules)) or 'nothing is known of that folder, see harness/lint.py'}"]
+    return [f"prefix {prefix} does not fit {about[0]}: {' or '.join(sorted(rules)) or 'nothing is known of that folder, see review/lint.py'}"]
 
 
 def about_subject(mail: str) -> list[str]:

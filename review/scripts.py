@@ -8,13 +8,13 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from harness import lint
+from checks.messages import added, without_lines
 from harness.process import Fault, git, run
 from harness.steps import Step
-from harness.verdict import Verdict, added, ask
+from review import lint
+from review.verdict import Verdict, ask
 
 C_FILE = (".c", ".h")
-LINE = re.compile(r":\d+\b")
 SHEBANG = re.compile(r"#!\s*/\S*\b(?:ba|da)?sh\b")
 EVERYTHING = {"THE REST"}
 # The bus of persistent memory, in /sys/bus/nd.
@@ -35,17 +35,12 @@ def checkpatch(base: Path, mail: Path) -> list[str]:
     return [line.removeprefix(f"{mail}:") for line in lines if not NO_TYPO.search(line)]
 
 
-def without_lines(lines: list[str]) -> list[str]:
-    """Return messages without their line numbers, so that moved lines compare equal."""
-    return [LINE.sub("", line) for line in lines]
-
-
 def kernel_doc(base: Path, name: str, where: Path) -> list[str]:
     """Return what kernel-doc -Wall says of a C file."""
     if not name.endswith(C_FILE):
         return []
     # It says some things twice.
-    return without_lines(list(dict.fromkeys(ask([sys.executable, "-B", base / "scripts/kernel-doc", "-none", "-Wall", name], where))))
+    return without_lines(dict.fromkeys(ask([sys.executable, "-B", base / "scripts/kernel-doc", "-none", "-Wall", name], where)))
 
 
 def includes(base: Path, name: str, where: Path) -> list[str]:

@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from checks.messages import added, without_lines
 from harness.options import Options
 from harness.process import Fault, git, run, step
-from harness.scripts import without_lines
 from harness.tree import Tree
-from harness.verdict import Verdict, added, ask, kept
+from review.verdict import Verdict, ask, kept
 
 # A semantic patch may take this long over one file.
 SECONDS = 120
@@ -29,7 +29,7 @@ def report(tree: Path, patch: Path, name: str) -> list[str]:
     found = [line for line in said if re.match(rf"(\./)?{re.escape(name)}:\d+", line)]
     if broken := [line for line in said if line not in found and FAILED.search(line)]:
         raise Fault(f"spatch over {name}: {broken[0]}")
-    return without_lines([re.sub(r":(\d+)-\d+", r":\1", line) for line in found])
+    return without_lines(re.sub(r":(\d+)-\d+", r":\1", line) for line in found)
 
 
 def coccicheck(options: Options, trees: Tree) -> Verdict:

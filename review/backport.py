@@ -5,14 +5,14 @@ import re
 import shutil
 from pathlib import Path
 
+from checks.objects import X86_64, Objects
 from harness import source
 from harness.debian import Gone
-from harness.objects import X86_64, Objects
 from harness.options import Options
 from harness.process import Fault, git, need_disk, step
 from harness.steps import Step
 from harness.tree import Tree, drop
-from harness.verdict import Skip, Verdict, kept
+from review.verdict import Skip, Verdict, kept
 
 SERIES = "7.2"
 PACKAGE = f"linux-source-{SERIES}"
@@ -75,7 +75,7 @@ def backport(options: Options, trees: Tree, steps: list[Step]) -> Verdict:
         made, warnings = objects.compile()
         drop(repository, where)
         lacking = [name for name in ("mm/mm_init.o",) if name not in made]
-        return {"threeway": threeway, "objects": made, "findings": [*warnings.elements(), *(f"{name} was not built" for name in lacking)]}
+        return {"threeway": threeway, "objects": made, "findings": [*warnings, *(f"{name} was not built" for name in lacking)]}
 
     parts = [part for one in steps for part in (one.patch.name, one.patch.read_bytes())]
     said = kept(options.build / "review", "backport", [CODE, git(repository, "rev-parse", "base"), X86_64.text(True), *parts], make)
