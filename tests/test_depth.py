@@ -50,6 +50,9 @@ CHECKS = (
     "dax-bind-fails",
     "dax-half-bound",
     "log-overwritten",
+    "disk-skipped-dax-passes",
+    "dax-skipped-disk-passes",
+    "both-skipped",
     "disk-fails-dax-passes",
     "dax-fails-disk-passes",
     "message-stays-on",
@@ -62,7 +65,7 @@ CHECKS = (
     "dax-written",
     "system-ram-and-back",
 )
-INJECTED = ("loop", "disk-no-memory-once", "dax-no-memory-once", "disk-no-memory", "dax-no-memory")
+INJECTED = ("loop", "exported", "disk-no-memory-once", "dax-no-memory-once", "disk-no-memory", "dax-no-memory")
 
 
 @pytest.fixture(scope="session")
