@@ -45,7 +45,7 @@ help:
 	@echo 'BOOTS=2      boots of each kernel'
 	@echo 'LINUX=path   a git clone of the kernel to take the base from (else Debian'\''s source package)'
 	@echo 'ARCH=x86_64  or arm64: what make bench and its stages measure; arm64 is cross-compiled and always emulated'
-	@echo 'ACCEL=tcg    tcg or kvm (else KVM if a probe boot works, or TCG)'
+	@echo 'ACCEL=tcg    tcg, kvm, or icount, which emulates and counts instructions (else KVM if a probe boot works, or TCG)'
 	@echo 'AUTHOR="Name <mail>"  who sends the patches, for make outbox'
 	@echo 'VERSION=n    of the patches (else the one after the last that a tag sent/TOPIC-vN of this repository marks as sent;'
 	@echo '             tag what you sent: the next version is compared with it)'

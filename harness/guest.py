@@ -88,9 +88,9 @@ class Guest:
         The devices have no label area: namespace0.0 and namespace1.0 then cover
         their whole device, whose size is the namespace's.
         """
-        machine = MACHINES[self.kernel.arch]
+        machine, native = MACHINES[self.kernel.arch], self.accel == "kvm"
         fixed = (
-            f"-machine {machine.board},nvdimm=on,accel={self.accel} -cpu {'host' if self.accel == 'kvm' else 'max'} -smp 2 "
+            f"-machine {machine.board},nvdimm=on,accel={'kvm' if native else 'tcg'} -cpu {'host' if native else 'max'} -smp 2 "
             f"-m {self.ram_gib}G,slots=2,maxmem={self.ram_gib + 2 * self.gib + 4}G -nodefaults -display none -no-reboot -serial stdio"
         )
         for number in range(2 if self.gib else 0):
@@ -98,8 +98,11 @@ class Guest:
             fixed += f" -device nvdimm,id=nvdimm{number},memdev=memory{number}"
         if machine.firmware:
             fixed += f" -bios {machine.firmware}"
+        if self.accel == "icount":
+            # Its clocks then advance by one nanosecond for each instruction, and at once when it waits.
+            fixed += " -icount shift=0,sleep=off"
         line = f'console={machine.console} ignore_loglevel printk.devkmsg=on panic=-1 dyndbg="func memmap_init_zone_device +p" {self.words}'
-        if self.accel == "tcg":
+        if not native:
             line += f" {machine.tcg}"
         return [machine.qemu, *fixed.split(), "-kernel", self.kernel.image, "-initrd", self.initramfs, "-append", line]
 

@@ -11,11 +11,12 @@ from harness.process import ROOT, Fault, locked, main
 
 SIZES = range(1, 1025)
 ARCHES = ("x86_64", "arm64")
+ACCELS = ("kvm", "tcg", "icount")
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the user can choose; gib is the size of each of the two devices, arch is the guest's."""
+    """What the user can choose; gib is the size of each of the two devices, arch is the guest's, accel is one of ACCELS or empty."""
 
     gib: int
     rebinds: int
@@ -29,7 +30,8 @@ class Options:
     @property
     def bench(self) -> Path:
         """Where the measurement lies."""
-        return self.build / ("bench" if self.arch == ARCHES[0] else f"bench-{self.arch}")
+        kinds = [self.arch] * (self.arch != ARCHES[0]) + ["icount"] * (self.accel == "icount")
+        return self.build / "-".join(["bench", *kinds])
 
 
 def count(env: Mapping[str, str], name: str, default: int, most: int) -> int:
@@ -47,8 +49,8 @@ def read(env: Mapping[str, str] = os.environ) -> Options:
     if not match or int(match[1]) not in SIZES:
         raise Fault(f"SIZE={size} is no whole number of GiB from {SIZES[0]}G to {SIZES[-1]}G")
     accel = env.get("ACCEL") or ""
-    if accel not in ("", "kvm", "tcg"):
-        raise Fault(f"ACCEL={accel} is neither kvm nor tcg")
+    if accel not in ("", *ACCELS):
+        raise Fault(f"ACCEL={accel} is neither {' nor '.join(ACCELS)}")
     arch = env.get("ARCH") or ARCHES[0]
     if arch not in ARCHES:
         raise Fault(f"ARCH={arch} is neither {' nor '.join(ARCHES)}")

@@ -16,7 +16,7 @@ from matplotlib.axes import Axes  # noqa: E402
 from harness.console import DRIVERS  # noqa: E402
 from harness.options import read  # noqa: E402
 from harness.process import main  # noqa: E402
-from harness.report import change, label, load, values  # noqa: E402
+from harness.report import change, label, load, unit, values  # noqa: E402
 
 COLOURS = {"base": "#8a8f98", "series": "#1668b8"}
 INK = "#22262b"
@@ -44,7 +44,7 @@ def panel(axes: Axes, samples: dict[str, Any], driver: str) -> None:
                 zorder=2,
             )
             axes.annotate(
-                f"mean {means[kernel]:.0f} ms",
+                f"mean {means[kernel]:.0f}" + " ms" * (unit(samples) == "ms"),
                 (group + side, max(times)),
                 (0, 5),
                 textcoords="offset points",
@@ -77,14 +77,14 @@ def plot(home: Path) -> Path:
     figure, both = pyplot.subplots(1, 2, figsize=(10, 5.2), sharey=True, layout="constrained")
     for axes, driver in zip(both, DRIVERS, strict=True):
         panel(axes, samples, driver)
-    both[0].set_ylabel("milliseconds, less is better", color=INK)
+    both[0].set_ylabel(f"{unit(samples)}, less is better", color=INK)
     both[0].set_ylim(bottom=0)
     handles = [
         pyplot.Line2D([], [], marker="o", linewidth=2.5, color=colour, label=f"{kernel}: dot = one rebind, line = mean")
         for kernel, colour in COLOURS.items()
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=10)
-    figure.suptitle("Time to initialise the memmap of a ZONE_DEVICE range\n", fontsize=14, fontweight="bold", color=INK)
+    figure.suptitle("What it takes to initialise the memmap of a ZONE_DEVICE range\n", fontsize=14, fontweight="bold", color=INK)
     figure.text(0.5, 0.945, label(samples), ha="center", va="top", fontsize=8.5, color="#5a6068")
     new = home / "bench.tmp.png"
     figure.savefig(new, dpi=130)

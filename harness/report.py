@@ -15,6 +15,7 @@ from harness.process import Fault, main
 
 JIFFIES = 2
 LEAST = 3
+UNITS = {"icount": "million instructions"}
 KINDS = {"first": "memmap, first bind", "memmap": "memmap, rebind", "bind": "whole bind, rebind"}
 
 
@@ -96,6 +97,11 @@ def change(base: float, series: float) -> float:
     return math.nan if base == 0 else 100 * (series - base) / base
 
 
+def unit(samples: dict[str, Any]) -> str:
+    """Name the unit of the guest's milliseconds."""
+    return UNITS.get(samples["accelerator"], "ms")
+
+
 def label(samples: dict[str, Any]) -> str:
     """Return the line without which no figure should be shown: what was measured, where and when."""
     release = samples["boots"][0]["release"].partition("-base")[0]
@@ -107,13 +113,13 @@ def label(samples: dict[str, Any]) -> str:
 
 
 def table(samples: dict[str, Any]) -> str:
-    """Return the table as text, times in milliseconds."""
+    """Return the table as text."""
 
     def number(value: float, places: int = 1) -> str:
         return "-" if math.isnan(value) else f"{value:.{places}f}"
 
     rows = [
-        "ZONE_DEVICE memmap initialisation, time in ms",
+        f"ZONE_DEVICE memmap initialisation, {'time in ' * (unit(samples) == 'ms')}{unit(samples)}",
         label(samples),
         f"{samples['pages']} pages in each device",
         "",
@@ -140,6 +146,12 @@ def table(samples: dict[str, Any]) -> str:
             "",
             "TCG emulates the processor: a non-temporal store is a plain store there, so",
             "this compares the work that each kernel does, not what real memory makes of it.",
+        ]
+    if samples["accelerator"] == "icount":
+        rows += [
+            "",
+            "The guest's clocks count the instructions that it executes, whatever the host does:",
+            "this is the work that each kernel does, not the time that a real processor takes for it.",
         ]
     return "\n".join(rows) + "\n"
 

@@ -43,7 +43,8 @@ def test_bad_choice(words: dict[str, str], message: str) -> None:
 
 
 def test_measurements_do_not_mix() -> None:
-    assert options.read({"ARCH": "arm64"}).bench != options.read({}).bench
+    homes = {options.read({"ARCH": arch, "ACCEL": accel}).bench for arch in options.ARCHES for accel in ("tcg", "icount")}
+    assert len(homes) == 4
 
 
 def test_firmware_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

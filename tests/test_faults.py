@@ -35,7 +35,7 @@ def fault_of(done: "subprocess.CompletedProcess[str]") -> str:
         ("REBINDS", "many", "REBINDS=many"),
         ("BOOTS", "1.5", "BOOTS=1.5"),
         ("JOBS", "x", "JOBS=x"),
-        ("ACCEL", "xen", "ACCEL=xen is neither kvm nor tcg"),
+        ("ACCEL", "xen", "ACCEL=xen is neither kvm nor tcg nor icount"),
     ],
 )
 def test_bad_option(name: str, value: str, message: str) -> None:

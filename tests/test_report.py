@@ -74,6 +74,12 @@ def test_table() -> None:
     assert "TCG" not in report.table(SAMPLES | {"accelerator": "kvm"})
 
 
+def test_table_of_instructions() -> None:
+    text = report.table(SAMPLES | {"accelerator": "icount"})
+    assert text.startswith("ZONE_DEVICE memmap initialisation, million instructions\n")
+    assert ", ICOUNT (QEMU 7.2.22)" in text and "count the instructions" in text
+
+
 def test_label_names_the_architecture() -> None:
     boots = [boot | {"release": f"{boot['release']}+arm64"} for boot in SAMPLES["boots"]]
     assert "100 GiB, arm64 kernel 7.3.0-rc7, TCG" in report.table(SAMPLES | {"arch": "arm64", "boots": boots})
