@@ -104,7 +104,8 @@ def kernel(options: Options, name: str, source: Path, flavour: Flavour = MEASURE
     label = f"{name}+{flavour.name}" if flavour.name else name
     key = digest(label, git(source, "rev-parse", "HEAD^{tree}"), fragment, tools.version())
     home = options.build / f"kernels/{label}-{key}"
-    if not home.exists():
+    # An earlier version of this file may have kept others.
+    if not all((home / kept).exists() for kept in ("image", *KEPT.values())):
         what = f"the {label} kernel"
         need_disk(options.build, GIB, what)
         objects, new = options.build / f"objects/{label}", options.build / "kernels/new.tmp"
