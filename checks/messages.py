@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-LINE = re.compile(r"(?<=\D):\d+\b(:\d+\b)?")
+LINE = re.compile(r"(?<=\D):\d+\b(:\d+\b)?|(?<=\bline) \d+\b")
+# For the keys under which such messages are kept.
+CODE = Path(__file__).read_bytes()
 WARNING = re.compile(r"\bwarning: ", re.I)
 
 

@@ -5,6 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
+from checks import messages
 from checks.objects import X86_64, Objects
 from harness import source
 from harness.debian import Gone
@@ -17,7 +18,7 @@ from review.verdict import Skip, Verdict, kept
 SERIES = "7.2"
 PACKAGE = f"linux-source-{SERIES}"
 SUITES = ("sid", "trixie-backports")
-CODE = Path(__file__).read_bytes()
+CODE = Path(__file__).read_bytes() + messages.CODE
 
 
 def stable(options: Options) -> Path:

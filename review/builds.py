@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from checks import kunit
+from checks import kunit, messages
 from checks.messages import added, complaints
 from checks.objects import X86_64, Architecture, Objects, touched
 from harness import program
@@ -29,7 +29,7 @@ from review.verdict import Verdict, kept
 GIB = 2
 SECONDS = 1200
 SILENCE = 300
-CODE = Path(__file__).read_bytes()
+CODE = Path(__file__).read_bytes() + messages.CODE
 SUITE = re.compile(r"struct kunit_suite \w+ = \{[^}]*\.name = \"([^\"]+)\"")
 RULE = re.compile(r"obj-\$\(CONFIG_(\w+)\)")
 # In front of every message of sparse, to tell it from the compiler's.

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from checks import messages
 from checks.messages import added, without_lines
 from harness.options import Options
 from harness.process import Fault, git, run, step
@@ -15,7 +16,7 @@ from review.verdict import Verdict, ask, kept
 
 # A semantic patch may take this long over one file.
 SECONDS = 120
-CODE = Path(__file__).read_bytes()
+CODE = Path(__file__).read_bytes() + messages.CODE
 INCLUDES = ("arch/x86/include", "include", "arch/x86/include/uapi", "include/uapi")
 FAILED = re.compile(r"Fatal error|exception|[Tt]imeout|failed|File .*, line \d+, column|parse error|semantic error", re.I)
 
