@@ -45,7 +45,7 @@ def use(options: Options) -> Path:
 def image(options: Options, source: Path) -> Path:
     """Return the initramfs with what the depth scripts call; Raises Fault if one of these programs is not installed."""
     more = {f"bin/{program.name}": program.read_bytes() for program in (use(options), selftest(options, source, HMM))}
-    for program in map(which, PROGRAMS):
+    for program in (which(name, "tools") for name in PROGRAMS):
         more[f"bin/{program.name}"] = program.read_bytes()
         more |= {str(library)[1:]: library.read_bytes() for library in libraries(program)}
     return initramfs(options, source, "depth", more)

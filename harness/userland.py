@@ -18,11 +18,11 @@ PACKAGES = ("busybox-static", "ndctl", "daxctl")
 FOLDERS = ("bin", "sbin", "usr/bin", "usr/sbin")
 
 
-def which(program: str) -> Path:
-    """Return the path of a program of the host; Raises Fault if it is not installed."""
+def which(program: str, installer: str = "setup") -> Path:
+    """Return the path of a program of the host; Raises Fault that names the target of make which installs it."""
     found = shutil.which(program, path="/usr/bin:/bin:/usr/sbin:/sbin")
     if not found:
-        raise Fault(f"{program} is missing: run 'make setup'")
+        raise Fault(f"{program} is missing: run 'make {installer}'")
     return Path(found)
 
 

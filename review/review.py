@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from checks import messages
+from checks.messages import CODE
 from checks.objects import Architecture
 from harness.kernels import kernels
 from harness.options import Options, start
@@ -84,7 +84,7 @@ def mails(series: list[Path]) -> Iterator[tuple[str, Path]]:
 def by_reading(table: Table, options: Options, home: Path, stack: list[Path], patches: list[Step]) -> None:
     """Run the checks that only read: of each mail, then of each patch's files."""
     base, store = git(home / "base", "rev-parse", "base"), options.build / "review"
-    code = Path(scripts.__file__).read_bytes() + messages.CODE
+    code = Path(scripts.__file__).read_bytes() + CODE
     for about, mail in mails(stack):
         text = mail.read_text()
         for name, look in MAIL.items():

@@ -30,6 +30,10 @@ def test_warnings_are_read() -> None:
     ]
 
 
+def test_moved_messages_are_equal() -> None:
+    assert messages.without_lines(["x.c:12:3: kfree: reference preceded by free on line 9"]) == ["x.c: kfree: reference preceded by free on line"]
+
+
 @pytest.mark.full
 @pytest.mark.parametrize(("architecture", "on"), CELLS)
 def test_no_new_warning(chosen: options.Options, trees: tree.Tree, architecture: objects.Architecture, on: bool) -> None:
