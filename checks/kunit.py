@@ -24,6 +24,8 @@ GIB = 1
 SECONDS = 900
 SHOWN = 8
 SUITES = {"kunit-lib": "memcpy_nt", "kunit-fortify": "fortify", "kunit-mm": "zone_device_memmap"}
+# For the command line of a kernel that kunit.py does not start: neither is allnoconfig's default.
+RUN = "kunit.enable=1 kunit.autorun=1"
 # kunit.py asks for KVM first, and QEMU takes TCG only where /dev/kvm cannot be opened; see harness/accel.py.
 TCG = """#!/bin/sh
 for word; do

@@ -25,8 +25,6 @@ COMMON = ("vm", "kunit-lib", "kunit-mm", "kunit")
 SUITES = ("memcpy_nt", "zone_device_memmap")
 # KUnit takes one glob: both suites have this in their names, and no sanitizer's has.
 GLOB = "*mem*"
-# Neither is allnoconfig's default.
-RUN = "kunit.enable=1 kunit.autorun=1 kunit.filter_glob="
 REBINDS = 3
 RAM_GIB = 4
 LIMIT = 3600
@@ -115,7 +113,7 @@ def logs(options: Options, name: str) -> Path:
 def suites(options: Options, checker: Checker, kernel: Kernel, image: Path, source: Path) -> int:
     """Return how many KUnit cases passed; Raises Fault for one that did not, and for any report."""
     log = logs(options, f"{checker.flavour.name}-suites")
-    checker.boot(kernel, image, 0, f"{RUN}{GLOB}", log)
+    checker.boot(kernel, image, 0, f"{kunit.RUN} kunit.filter_glob={GLOB}", log)
     return kunit.parse(source, log, SUITES, f"KUnit in the {kernel.name} kernel")
 
 
@@ -141,7 +139,7 @@ def control(options: Options, checker: Checker, kernel: Kernel, image: Path, sou
         kernel,
         image,
         0,
-        f"{RUN}{checker.own}.*memcpy_nt*",
+        f"{kunit.RUN} kunit.filter_glob={checker.own}.*memcpy_nt*",
         log,
         lambda line: report in line or bool(REPORTED.search(line)),
     )
