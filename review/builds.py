@@ -94,7 +94,6 @@ class Builds:
         """Build the VM's kernel with the KUnit suites of that patch, boot it, rebind both drivers; return warnings, faults and suites."""
         suites = self.suites(commit)
         lines = "".join(f"CONFIG_{symbol}=y\n" for symbol in ("KUNIT", "RUNTIME_TESTING_MENU", *suites))
-        rebinds = git(self.home / "base", "rev-parse", "series:tools/testing/selftests/mm")
 
         def make(where: Path) -> dict[str, Any]:
             out, log = self.options.build / "objects/review-vm", self.options.build / "review-guest.log"
@@ -109,8 +108,7 @@ class Builds:
             passed = kunit.parse(self.trees.base, log, sorted(suites.values()), what) if suites else 0
             return {"warnings": warnings, "cases": passed, "suites": sorted(suites.values())}
 
-        guest = b"".join(file.read_bytes() for file in sorted((ROOT / "guest").iterdir()))
-        return self.keep("vm", commit, [MEASURED.text(), lines, rebinds, guest], make)  # type: ignore[no-any-return]
+        return self.keep("vm", commit, [MEASURED.text(), lines, self.guest().read_bytes()], make)  # type: ignore[no-any-return]
 
     def without_zone_device(self, commit: str) -> str:
         """Return the lines of a configuration with everything that the series touches but ZONE_DEVICE, at that commit."""
