@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import accel, guest, initramfs, kernels, options, process, samples, tree
+from harness import accel, guest, initramfs, kernels, options, process, samples, toolchain, tree
 
 REBINDS = 3
 Build = Callable[[str], kernels.Kernel]
@@ -56,3 +56,24 @@ def test_copy_is_inline(build: Build) -> None:
     stretches = re.split(r"\t(?:call|j\w+|rep|ret)\b", function[1])
     assert max(stretch.count("\tmovnti") for stretch in stretches) == 8
     assert "rep movs" not in function[1]
+
+
+def test_kernel_of_which_a_part_is_missing(toy: Path, toy_options: options.Options, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an earlier version of the harness, which kept other files, left it."""
+    made = []
+
+    def make(_: toolchain.Toolchain, _options: options.Options, _source: Path, objects: Path, what: str, *_words: str, **_more: object) -> str:
+        made.append(what)
+        for name in (kernels.MEASURED.image, *kernels.KEPT):
+            (objects / name).parent.mkdir(parents=True, exist_ok=True)
+            (objects / name).write_text("made")
+        return ""
+
+    monkeypatch.setattr(kernels, "configure", lambda *_: None)
+    monkeypatch.setattr(toolchain.Toolchain, "make", make)
+    for _ in range(2):
+        kernel = kernels.kernel(toy_options, "base", toy)
+    assert len(made) == 1
+    kernel.image.unlink()
+    assert kernels.kernel(toy_options, "base", toy).image.read_text() == "made"
+    assert len(made) == 2
