@@ -18,6 +18,34 @@ Stage = Callable[..., "subprocess.CompletedProcess[str]"]
 def pytest_configure(config: pytest.Config) -> None:
     """Name the marks."""
     config.addinivalue_line("markers", "full: only for make test-all")
+    config.addinivalue_line("markers", "cell: a cell of the matrix, set for each test of the real trees")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the cells of the matrix."""
+    for item in items:
+        if "trees" in getattr(item, "fixturenames", ()):
+            item.add_marker("cell")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print a line for each cell, in their order: its outcome, and its time with that of what is made first for it."""
+    lines: dict[str, tuple[str, float]] = {}
+    for report in sorted(
+        (report for group in terminalreporter.stats.values() for report in group if isinstance(report, pytest.TestReport)),
+        key=lambda report: report.start,
+    ):
+        if "cell" not in report.keywords:
+            continue
+        outcome, seconds = lines.get(report.nodeid, ("", 0.0))
+        if not report.passed or report.when == "call" and not outcome:
+            outcome = report.outcome.upper()
+        lines[report.nodeid] = outcome, seconds + report.duration
+    if lines:
+        terminalreporter.section("the matrix")
+    for name, (outcome, seconds) in lines.items():
+        minutes, seconds = divmod(round(seconds), 60)
+        terminalreporter.write_line(f"{outcome:7} {minutes:3}:{seconds:02}  {name.removeprefix('tests/')}")
 
 
 @pytest.fixture(scope="session")
