@@ -26,6 +26,8 @@ SHOWN = 8
 SUITES = {"kunit-lib": "memcpy_nt", "kunit-fortify": "fortify", "kunit-mm": "zone_device_memmap"}
 # For the command line of a kernel that kunit.py does not start: neither is allnoconfig's default.
 RUN = "kunit.enable=1 kunit.autorun=1"
+# With one node a memmap that names node 0 by mistake would pass zone_device_memmap.
+NODES = "numa=fake=2"
 # kunit.py asks for KVM first, and QEMU takes TCG only where /dev/kvm cannot be opened; see harness/accel.py.
 TCG = """#!/bin/sh
 for word; do
@@ -68,13 +70,18 @@ PC = "no_timer_check"
 MACHINES = {
     machine.name: machine
     for machine in (
-        Machine("x86_64", ALL, qemu="qemu-system-x86_64", words=PC),
+        Machine("x86_64", ALL, qemu="qemu-system-x86_64", words=f"{PC} {NODES}"),
         # The only one that runs natively, and so the only one in which a missing drain can show. An SMP UML needs seccomp mode.
         Machine("um", ("kunit-lib",), Toolchain("um"), lines=("CONFIG_NR_CPUS=2",), words="ncpus=2 seccomp=on", header="um.h"),
         Machine("i386", LIB, Toolchain("i386"), "qemu-system-i386", words=PC),
         # arm64 has no vmemmap optimisation of HugeTLB.
         Machine(
-            "arm64", ALL, Toolchain("arm64", "aarch64-linux-gnu-"), "qemu-system-aarch64", ("CONFIG_HUGETLB_PAGE_OPTIMIZE_VMEMMAP=n",)
+            "arm64",
+            ALL,
+            Toolchain("arm64", "aarch64-linux-gnu-"),
+            "qemu-system-aarch64",
+            ("CONFIG_HUGETLB_PAGE_OPTIMIZE_VMEMMAP=n",),
+            NODES,
         ),
     )
 }
