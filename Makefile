@@ -59,7 +59,7 @@ tools:
 	@sh harness/setup.sh $(BUILD) $(TESTERS) $(REVIEWERS)
 
 tools-all:
-	@sh harness/setup.sh $(BUILD) $(TESTERS) $(REVIEWERS) $(MATRIX)
+	@OPTIONAL='$(MATRIX)' sh harness/setup.sh $(BUILD) $(TESTERS) $(REVIEWERS)
 
 bench replay $(STAGES): setup
 	@$(PYTHON) -m harness.$@
@@ -82,7 +82,7 @@ probes: setup
 	done
 
 test: tools
-	@$(PYTHON) -m pytest -v -s -p no:cacheprovider -m "not full" tests
+	@$(PYTHON) -m pytest -v -s -rs -p no:cacheprovider -m "not full" tests
 
 test-all: tools-all
 	@$(PYTHON) -m pytest -v -s -rs -p no:cacheprovider tests

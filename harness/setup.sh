@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Usage: setup.sh BUILD [PACKAGE...]
+# Usage: [OPTIONAL='PACKAGE...'] setup.sh BUILD [PACKAGE...]
 # Installs the Debian packages that are missing (the only step that needs root,
-# directly or by sudo) and a Python environment under BUILD/venv.
+# directly or by sudo) and a Python environment under BUILD/venv. An OPTIONAL
+# package that cannot be installed is told of, and is no error.
 
 # shellcheck disable=SC2086 # lists of packages are meant to be split
 
@@ -18,21 +19,30 @@ packages="build-essential bc bison flex libelf-dev git ccache cpio rsync xz-util
 
 command -v dpkg-query >/dev/null ||
 	fail "this needs Debian 12 or later; elsewhere install the counterparts of:" $packages
-missing=
-for package in $packages; do
-	dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' || missing="$missing $package"
-done
-if [ -n "$missing" ]; then
-	echo "installing packages:$missing"
+missing_of() {
+	for package; do
+		dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' || echo "$package"
+	done
+}
+missing=$(missing_of $packages)
+optional=$(missing_of ${OPTIONAL-})
+if [ -n "$missing$optional" ]; then
+	echo "installing packages:" $missing $optional
 	sudo=
 	if [ "$(id -u)" != 0 ]; then
 		sudo=sudo
-		command -v sudo >/dev/null || fail "missing packages and no sudo: as root, run apt-get install$missing"
+		command -v sudo >/dev/null || fail "missing packages and no sudo: as root, run apt-get install" $missing $optional
 	fi
 	$sudo apt-get update -q -o APT::Update::Error-Mode=any ||
 		fail "apt-get update failed (see above): is the network up?"
-	$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing ||
-		fail "apt-get could not install$missing (see above)"
+	install() { $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"; }
+	# Together where all can be had.
+	if ! install $missing $optional; then
+		[ -z "$missing" ] || install $missing || fail "apt-get could not install" $missing "(see above)"
+		for package in $optional; do
+			install "$package" || echo "warning: apt-get could not install $package: what needs it is skipped" >&2
+		done
+	fi
 fi
 
 # Debian's own Python, whatever another one (pyenv, conda) puts first in PATH.

@@ -12,13 +12,13 @@ from harness import guest, initramfs, kernels, options, process, samples, tree, 
 
 REBINDS = 3
 TOOLS = kernels.ARM64.tools
-QEMU = guest.MACHINES["arm64"].qemu
+QEMU, FIRMWARE = guest.MACHINES["arm64"].qemu, str(guest.MACHINES["arm64"].firmware)
 
 
 @pytest.fixture(scope="module")
 def few(chosen: options.Options) -> options.Options:
     """The options of this run for a short measurement on arm64; skips where a tool is missing."""
-    need(TOOLS.missing() + [QEMU] * (not shutil.which(QEMU)))
+    need(TOOLS.missing() + [QEMU] * (not shutil.which(QEMU)) + [FIRMWARE] * (not Path(FIRMWARE).exists()))
     return dataclasses.replace(chosen, arch="arm64", accel="tcg", rebinds=REBINDS)
 
 
