@@ -2,6 +2,7 @@
 """The objects that the series touches, compiled alone for an architecture: what the compiler says of both trees at W=1."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from harness.tree import Tree
 X86_LIB = "arch/x86/lib/"
 # They include the headers that the series touches; memremap is the caller.
 USERS = ("drivers/md/dm-writecache.c", "mm/memremap.c", "mm/sparse-vmemmap.c")
-# No objects of an ordinary kernel: user space, what must not compile, and the sanitizers' own tests, which tests/test_sanitizers.py runs.
+# No objects of an ordinary kernel: user space, what must not compile, and the sanitizers' own tests, which are those of SANITIZERS.
 ELSEWHERE = (":!tools", ":!lib/test_fortify", ":!mm/kasan", ":!mm/kmsan", ":!kernel/kcsan")
 
 
@@ -54,19 +55,30 @@ ARCHITECTURES = (
     # KFENCE makes it the one ZONE_DEVICE architecture with WANT_PAGE_VIRTUAL. Debian 12 has no gcc for it.
     Architecture("loongarch64", Toolchain("loongarch", llvm="-19"), ("CONFIG_64BIT=y", "CONFIG_SPARSEMEM_MANUAL=y", "CONFIG_KFENCE=y")),
 )
+# The sanitizers' own tests, by folder, compile with their sanitizer only, which sees the reports by trace points.
+REPORTS = ("CONFIG_DEBUG_KERNEL=y", "CONFIG_FTRACE=y", "CONFIG_ENABLE_DEFAULT_TRACERS=y")
+SANITIZERS = {
+    folder: Architecture(f"x86_64-{name}", tools, (*X86_64.lines, *REPORTS, (ROOT / f"kernels/{name}.config").read_text()))
+    for folder, name, tools in (("mm/kasan/", "kasan", Toolchain()), ("mm/kmsan/", "kmsan", CLANG.tools), ("kernel/kcsan/", "kcsan", Toolchain()))
+}
+# Where memcpy_nt() is memcpy(), for KASAN's.
+FALLBACK = Architecture("arm64-kasan", ARM64.tools, (*REPORTS, "CONFIG_KASAN=y", "CONFIG_KASAN_GENERIC=y", "CONFIG_KASAN_KUNIT_TEST=y"))
 
 
-def touched(trees: Tree) -> list[str]:
-    """Return the C files of the kernel proper that the series adds or changes."""
-    return git(trees.series, "diff", "--name-only", "--diff-filter=AM", "base", "HEAD", "--", "*.c", *ELSEWHERE).split()
+def touched(trees: Tree, *where: str) -> list[str]:
+    """Return the C files that the series adds or changes in a folder, or else in the kernel proper."""
+    return git(trees.series, "diff", "--name-only", "--diff-filter=AM", "base", "HEAD", "--", *(where or ("*.c", *ELSEWHERE))).split()
 
 
 class Objects:
-    """The objects of one tree for one architecture, under build/objects/; ZONE_DEVICE on and off share what is generated."""
+    """The objects of one tree for one architecture, of files or else of what the series touches and of users of it, under build/objects/.
 
-    def __init__(self, options: Options, trees: Tree, source: Path, architecture: Architecture) -> None:
+    ZONE_DEVICE on and off share what is generated.
+    """
+
+    def __init__(self, options: Options, trees: Tree, source: Path, architecture: Architecture, files: Sequence[str] = ()) -> None:
         self.options, self.source, self.architecture = options, source, architecture
-        self.files = [*touched(trees), *USERS, *architecture.users]
+        self.files = [*files] or [*touched(trees), *USERS, *architecture.users]
         self.out = options.build / f"objects/{architecture.name}-{source.name}"
         self.config: set[str] = set()
 

@@ -20,7 +20,7 @@ from harness.guest import Guest, boot
 from harness.initramfs import initramfs
 from harness.kernels import MEASURED, Kernel, configure, counter
 from harness.options import Options
-from harness.process import ROOT, Fault, digest, git, run, step
+from harness.process import Fault, digest, git, run, step
 from harness.steps import checkout
 from harness.toolchain import Toolchain
 from harness.tree import Tree
@@ -37,12 +37,6 @@ RULE = re.compile(r"obj-\$\(CONFIG_(\w+)\)")
 PREFIX = "-fdiagnostic-prefix=sparse"
 SPARSE = re.compile(r"\bsparse: (?:warning|error): ")
 FOLDERS = (("mm/", "lib/"), ("arch/x86/lib/",))
-# The sanitizers' own tests compile with their sanitizer only, which sees the reports by trace points.
-SANITIZERS = {
-    folder: Architecture(f"x86_64-{name}", tools, (*X86_64.lines, "CONFIG_DEBUG_KERNEL=y", "CONFIG_FTRACE=y", "CONFIG_ENABLE_DEFAULT_TRACERS=y",
-                                                  (ROOT / f"kernels/{name}.config").read_text()))
-    for folder, name, tools in (("mm/kasan/", "kasan", Toolchain()), ("mm/kmsan/", "kmsan", Toolchain(llvm="-19")), ("kernel/kcsan/", "kcsan", Toolchain()))
-}
 SIZE = "#include <linux/mm_types.h>\nchar struct_page[sizeof(struct page)];\n"
 
 
@@ -163,8 +157,7 @@ class Checked(Objects):
     """Objects that are checked by sparse too; said is everything that was said."""
 
     def __init__(self, options: Options, trees: Tree, source: Path, checker: Path, architecture: Architecture, files: Sequence[str]) -> None:
-        super().__init__(options, trees, source, architecture)
-        self.files = [*files] or self.files
+        super().__init__(options, trees, source, architecture, files)
         self.checker, self.said = checker, ""
 
     def make(self, *targets: str, jobs: int | None = None) -> str:

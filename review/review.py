@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from checks.messages import CODE
-from checks.objects import Architecture
+from checks.objects import SANITIZERS, Architecture
 from harness.kernels import kernels
 from harness.options import Options, start
 from harness.process import Fault, git, run, say
@@ -21,7 +21,7 @@ from harness.steps import Step, steps
 from harness.tree import Tree, topics, tree
 from review import lint, scripts
 from review.backport import backport
-from review.builds import SANITIZERS, Builds, new_warnings
+from review.builds import Builds, new_warnings
 from review.cocci import coccicheck
 from review.verdict import Skip, Verdict, kept
 

@@ -48,3 +48,21 @@ def test_no_new_warning(chosen: options.Options, trees: tree.Tree, architecture:
     # Nothing that the series touches may be compiled nowhere.
     assert len(new) == len(series.files) or (architecture, on) != (objects.X86_64, True)
     assert messages.added(before, after) == []
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("folder", "architecture"),
+    [pytest.param(folder, architecture, id=architecture.name) for folder, architecture in (*objects.SANITIZERS.items(), ("mm/kasan/", objects.FALLBACK))],
+)
+def test_no_new_warning_in_test_of_sanitizer(chosen: options.Options, trees: tree.Tree, folder: str, architecture: objects.Architecture) -> None:
+    need(architecture.tools.missing())
+    files, said = objects.touched(trees, folder), []
+    for source in (trees.base, trees.series):
+        kernel = objects.Objects(chosen, trees, source, architecture, files)
+        kernel.configure(True)
+        made, warnings = kernel.compile()
+        assert files and made == [f"{file.removesuffix('c')}o" for file in files]
+        said.append(warnings)
+    process.say(f"{architecture.name}: {', '.join(files)}, {len(said[0])} and {len(said[1])} warnings")
+    assert messages.added(*said) == []
