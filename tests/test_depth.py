@@ -117,13 +117,22 @@ def test_more_depth_is_all(long: dict[str, depth.Check]) -> None:
 
 @pytest.mark.full
 def test_hmm_tests_as_on_base(chosen: options.Options, trees: tree.Tree, image: Path) -> None:
-    """Both kernels give the same account of each of hmm-tests, and none of a failure."""
+    """Both kernels give the same account of each of hmm-tests that are not left out, and none of a failure."""
     told = {}
     for name in ("base", "series"):
         kernel = kernels.kernel(chosen, name, getattr(trees, name), depth.FLAVOUR)
         told[name] = depth.hmm(chosen, kernel, image, accel.accel(chosen, kernel, image))
     assert told["series"] == told["base"]
     assert "not ok" not in told["series"].values()
+
+
+@pytest.mark.full
+@pytest.mark.usefixtures("trees")
+@pytest.mark.parametrize(
+    ("memory", "name"), [pytest.param(memory, name, id=f"{memory}-{name}") for memory, left_out in depth.WITHOUT.items() for name in left_out]
+)
+def test_hmm_test_left_out(memory: str, name: str) -> None:
+    pytest.skip(depth.WITHOUT[memory][name])
 
 
 def test_checks_of_a_console() -> None:
