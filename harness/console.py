@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 # itself, so that a running guest can be stopped at the first one.
 SPLATS = re.compile(
     r"""
-      \bWARNING:\s | \bBUG:\s | \bkernel\ BUG\ at\s | \bOops\b | Kernel\ panic | Call\ Trace: | ---\[\ end | \[\ cut\ here\ \]
+      \bWARNING:\s | \bBUG:\s | \bkernel\ BUG\ at\s | \bOops\b | Kernel\ panic | Call\ [Tt]race: | ---\[\ end | \[\ cut\ here\ \]
     | general\ protection\ fault | unable\ to\ handle | double\ fault | invalid\ opcode | unchecked\ MSR\ access | stack\ guard\ page
     | \b(?:KASAN|KCSAN|KMSAN|UBSAN|KFENCE):\s
     | detected\ stalls | self-detected\ stall | rcu.*kthread\ starved | soft\ lockup | hard\ LOCKUP | blocked\ for\ more\ than

@@ -29,23 +29,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print a line for each cell, in their order: its outcome, and its time with that of what is made first for it."""
-    lines: dict[str, tuple[str, float]] = {}
+    """Print a line for each cell, in their order: its outcome, its time with that of what is made first for it, why it was skipped."""
+    lines: dict[str, tuple[str, float, str]] = {}
     for report in sorted(
         (report for group in terminalreporter.stats.values() for report in group if isinstance(report, pytest.TestReport)),
         key=lambda report: report.start,
     ):
         if "cell" not in report.keywords:
             continue
-        outcome, seconds = lines.get(report.nodeid, ("", 0.0))
+        outcome, seconds, why = lines.get(report.nodeid, ("", 0.0, ""))
         if not report.passed or report.when == "call" and not outcome:
             outcome = report.outcome.upper()
-        lines[report.nodeid] = outcome, seconds + report.duration
+        if report.skipped and isinstance(report.longrepr, tuple):
+            why = f"  {report.longrepr[2]}"
+        lines[report.nodeid] = outcome, seconds + report.duration, why
     if lines:
         terminalreporter.section("the matrix")
-    for name, (outcome, seconds) in lines.items():
+    for name, (outcome, seconds, why) in lines.items():
         minutes, seconds = divmod(round(seconds), 60)
-        terminalreporter.write_line(f"{outcome:7} {minutes:3}:{seconds:02}  {name.removeprefix('tests/')}")
+        terminalreporter.write_line(f"{outcome:7} {minutes:3}:{seconds:02}  {name.removeprefix('tests/')}{why}")
 
 
 @pytest.fixture(scope="session")
