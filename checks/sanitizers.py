@@ -25,8 +25,6 @@ COMMON = ("vm", "kunit-lib", "kunit-mm", "kunit")
 SUITES = ("memcpy_nt", "zone_device_memmap")
 # KUnit takes one glob: both suites have this in their names, and no sanitizer's has.
 GLOB = "*mem*"
-GIB = 100
-RAM_GIB = 4
 LIMIT = 3600
 SILENCE = 600
 RACE = re.compile(r"BUG: KCSAN: \S+ in (\S+)(?: / (\S+))?")
@@ -39,23 +37,24 @@ ONCE = re.compile(r"\] {8}ok \d+ ")
 
 @dataclass(frozen=True)
 class Checker:
-    """A kernel that checks itself: own is the sanitizer's KUnit suite, which may miss a report by_chance, words are for the
-    command line, rebinds says how many there are of each device unless unfit says why there can be none."""
+    """A kernel that checks itself: own is the sanitizer's KUnit suite, which may miss a report by_chance, gib is the size of each
+    device, which is bound and then rebound rebinds times, ram_gib that of the RAM, words are for the command line."""
 
     flavour: Flavour
     own: str
     by_chance: bool = False
-    words: str = ""
+    gib: float = 100
     rebinds: int = 3
-    unfit: str = ""
+    ram_gib: int = 4
+    words: str = ""
 
-    def boot(self, kernel: Kernel, image: Path, gib: int, words: str, log: Path, expected: Callable[[str], bool] = lambda _: False) -> str:
+    def boot(self, kernel: Kernel, image: Path, gib: float, words: str, log: Path, expected: Callable[[str], bool] = lambda _: False) -> str:
         """Boot kernel by TCG with devices of gib GiB and return the console's text without the races elsewhere, as guest.boot() does.
 
         expected says that a line is no fault although it looks like one.
         """
-        guest.need_memory(gib, RAM_GIB)
-        machine = guest.Guest(kernel, image, "tcg", gib, f"{self.words} {words}", RAM_GIB)
+        guest.need_memory(gib, self.ram_gib)
+        machine = guest.Guest(kernel, image, "tcg", gib, f"{self.words} {words}", self.ram_gib)
 
         def fault(line: str) -> bool:
             return console.splat(line) and not expected(line) and not elsewhere(kernel, line)
@@ -76,13 +75,11 @@ CHECKERS = {
     for checker in (
         Checker(Flavour("kasan-ubsan", (*COMMON, "kasan", "ubsan")), "kasan"),
         # Emulated, a rebind takes it two minutes or more.
-        Checker(Flavour("kcsan-debug", (*COMMON, "kcsan", "debug")), "kcsan", by_chance=True, words="page_poison=1", rebinds=1),
-        Checker(
-            Flavour("kmsan", (*COMMON, "kmsan"), Toolchain(llvm="-19")),
-            "kmsan",
-            unfit="KMSAN takes four pages of RAM for each page that nd_pmem maps before there is a memmap (kmsan_ioremap_page_range()), "
-            "and its struct page of 80 bytes leaves no memmap on the device (nd_pfn_init()); the base has the same limits",
-        ),
+        Checker(Flavour("kcsan-debug", (*COMMON, "kcsan", "debug")), "kcsan", by_chance=True, rebinds=1, words="page_poison=1"),
+        # Of each page that nd_pmem maps before there is a memmap KMSAN makes four, and when it is unmapped walks all those behind it
+        # and frees those of the first alone (kmsan_ioremap_page_range(), kmsan_iounmap_page_range()). On the device there is no
+        # room for its struct page of 80 bytes (nd_pfn_init()); what is in front of the data is rounded up to 2 MiB either way.
+        Checker(Flavour("kmsan", (*COMMON, "kmsan"), Toolchain(llvm="-19")), "kmsan", gib=1 / 32, ram_gib=8, words="zdm.map=mem"),
     )
 }
 
@@ -122,9 +119,9 @@ def suites(options: Options, checker: Checker, kernel: Kernel, image: Path, sour
 def rebinds(options: Options, checker: Checker, kernel: Kernel, image: Path) -> dict[str, console.Times]:
     """Return the times of a few rebinds, for what they are worth; Raises Fault for any report and a console that does not add up."""
     log = logs(options, f"{checker.flavour.name}-rebinds")
-    text = checker.boot(kernel, image, GIB, f"zdm.do=rebind zdm.rebinds={checker.rebinds}", log)
+    text = checker.boot(kernel, image, checker.gib, f"zdm.do=rebind zdm.rebinds={checker.rebinds}", log)
     try:
-        return console.times(text, kernel.release, checker.rebinds, samples.pages(GIB))
+        return console.times(text, kernel.release, checker.rebinds, samples.pages(checker.gib))
     except console.BadConsole as bad:
         raise Fault(f"rebinds in the {kernel.name} kernel: {bad} (whole console: {log})") from None
 

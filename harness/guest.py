@@ -56,7 +56,7 @@ def qemu_version(arch: str = "x86_64") -> str:
     return match[1]
 
 
-def need_memory(gib: int, ram_gib: int = RAM_GIB) -> None:
+def need_memory(gib: float, ram_gib: int = RAM_GIB) -> None:
     """Raise Fault unless the host has the memory that two devices of gib GiB make QEMU touch.
 
     That is the guest's RAM and each device's memmap, which lies on the device
@@ -78,7 +78,7 @@ class Guest:
     kernel: Kernel
     initramfs: Path
     accel: str
-    gib: int
+    gib: float
     words: str = ""
     ram_gib: int = RAM_GIB
 

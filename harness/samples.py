@@ -22,14 +22,14 @@ MIB = 2**20
 STRUCT_PAGE = 64
 
 
-def pages(gib: int) -> int:
+def pages(gib: float) -> int:
     """Return the number of page structs that the kernel fills for a namespace of gib GiB with its memmap on the device.
 
     nd_pfn_init() (drivers/nvdimm/pfn_devs.c) puts 8 KiB of superblock and a
     struct page for every page behind them in front of the data, which then
     starts on the namespace's alignment, here 2 MiB.
     """
-    size = gib * 1024 * MIB
+    size = int(gib * 1024) * MIB
     before = 8192 + STRUCT_PAGE * ((size - 8192) // 4096)
     return (size - -(-before // (2 * MIB)) * 2 * MIB) // 4096
 
