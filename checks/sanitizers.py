@@ -38,15 +38,22 @@ ONCE = re.compile(r"\] {8}ok \d+ ")
 @dataclass(frozen=True)
 class Checker:
     """A kernel that checks itself: own is the sanitizer's KUnit suite, which may miss a report by_chance, gib is the size of each
-    device, which is bound and then rebound rebinds times, ram_gib that of the RAM, words are for the command line."""
+    device, which is bound and then rebound rebinds times, in_ram says where its memmap lies, ram_gib is the size of the RAM, words are
+    for the command line."""
 
     flavour: Flavour
     own: str
     by_chance: bool = False
     gib: float = 100
     rebinds: int = 3
+    in_ram: bool = False
     ram_gib: int = 4
     words: str = ""
+
+    @property
+    def pages(self) -> int:
+        """How many page structs the kernel fills for a device: where none of it is taken for the memmap, for all of it."""
+        return round(self.gib * 2**18) if self.in_ram else samples.pages(self.gib)
 
     def boot(self, kernel: Kernel, image: Path, gib: float, words: str, log: Path, expected: Callable[[str], bool] = lambda _: False) -> str:
         """Boot kernel by TCG with devices of gib GiB and return the console's text without the races elsewhere, as guest.boot() does.
@@ -78,8 +85,8 @@ CHECKERS = {
         Checker(Flavour("kcsan-debug", (*COMMON, "kcsan", "debug")), "kcsan", by_chance=True, rebinds=1, words="page_poison=1"),
         # Of each page that nd_pmem maps before there is a memmap KMSAN makes four, and when it is unmapped walks all those behind it
         # and frees those of the first alone (kmsan_ioremap_page_range(), kmsan_iounmap_page_range()). On the device there is no
-        # room for its struct page of 80 bytes (nd_pfn_init()); what is in front of the data is rounded up to 2 MiB either way.
-        Checker(Flavour("kmsan", (*COMMON, "kmsan"), Toolchain(llvm="-19")), "kmsan", gib=1 / 32, ram_gib=8, words="zdm.map=mem"),
+        # room for its struct page of 80 bytes (nd_pfn_init()).
+        Checker(Flavour("kmsan", (*COMMON, "kmsan"), Toolchain(llvm="-19")), "kmsan", gib=1 / 32, in_ram=True, ram_gib=8),
     )
 }
 
@@ -119,9 +126,10 @@ def suites(options: Options, checker: Checker, kernel: Kernel, image: Path, sour
 def rebinds(options: Options, checker: Checker, kernel: Kernel, image: Path) -> dict[str, console.Times]:
     """Return the times of a few rebinds, for what they are worth; Raises Fault for any report and a console that does not add up."""
     log = logs(options, f"{checker.flavour.name}-rebinds")
-    text = checker.boot(kernel, image, checker.gib, f"zdm.do=rebind zdm.rebinds={checker.rebinds}", log)
+    words = f"zdm.do=rebind zdm.rebinds={checker.rebinds} zdm.map={'mem' if checker.in_ram else 'dev'}"
+    text = checker.boot(kernel, image, checker.gib, words, log)
     try:
-        return console.times(text, kernel.release, checker.rebinds, samples.pages(checker.gib))
+        return console.times(text, kernel.release, checker.rebinds, checker.pages)
     except console.BadConsole as bad:
         raise Fault(f"rebinds in the {kernel.name} kernel: {bad} (whole console: {log})") from None
 
