@@ -4,6 +4,7 @@
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print a line for each cell, in their order: its outcome, its time with that of what is made first for it, why it was skipped."""
+    """Print a line for each cell, in their order: its outcome, its time with that of what is made first for it, why it was skipped; then counts."""
     lines: dict[str, tuple[str, float, str]] = {}
     for report in sorted(
         (report for group in terminalreporter.stats.values() for report in group if isinstance(report, pytest.TestReport)),
@@ -43,11 +44,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         if report.skipped and isinstance(report.longrepr, tuple):
             why = f"  {report.longrepr[2]}"
         lines[report.nodeid] = outcome, seconds + report.duration, why
-    if lines:
-        terminalreporter.section("the matrix")
+    if not lines:
+        return
+    terminalreporter.section("the matrix")
     for name, (outcome, seconds, why) in lines.items():
         minutes, seconds = divmod(round(seconds), 60)
         terminalreporter.write_line(f"{outcome:7} {minutes:3}:{seconds:02}  {name.removeprefix('tests/')}{why}")
+    counts = Counter(outcome.lower() for outcome, _, _ in lines.values())
+    terminalreporter.write_line(f"{len(lines)} cells: {', '.join(f'{number} {outcome}' for outcome, number in sorted(counts.items()))}")
 
 
 @pytest.fixture(scope="session")

@@ -33,7 +33,7 @@ def test_initramfs(image: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["base", "series"])
-def test_boot_and_rebind(chosen: options.Options, build: Build, image: Path, tmp_path: Path, name: str) -> None:
+def test_boot_and_rebind(chosen: options.Options, build: Build, image: Path, name: str) -> None:
     few = dataclasses.replace(chosen, rebinds=REBINDS)
     guest.need_memory(few.gib)
     log = chosen.build / f"test-{name}.log"
@@ -41,7 +41,7 @@ def test_boot_and_rebind(chosen: options.Options, build: Build, image: Path, tmp
     assert {driver: len(times.memmap) for driver, times in found.items()} == {"nd_pmem": REBINDS, "dax_pmem": REBINDS}
 
 
-def test_real_panic_is_seen(chosen: options.Options, build: Build, tmp_path: Path) -> None:
+def test_real_panic_is_seen(build: Build, tmp_path: Path) -> None:
     empty = tmp_path / "empty.cpio"
     empty.write_bytes(initramfs.pack({}, {}))
     with pytest.raises(process.Fault, match="complains: .*Kernel panic - not syncing"):
