@@ -15,8 +15,8 @@ from harness.race_plot import plot
 RANDOM_CASES = 20000
 SEED = 1
 ROUNDS = 15
-# GiB of the device, and the orders to race.
-RACES = ((100, "0,9,18"), (16, "0-18"))
+# GiB of the device, and the orders to race; d is for a deduplicated memmap.
+RACES = ((100, "0,9,18,9d,18d"), (16, "0-18"))
 
 
 def compare(replay: Path) -> str:

@@ -23,14 +23,52 @@ static size_t nr_recorded, nr_same, nr_seen;
 static struct event odd;	/* the first that is not as recorded */
 static enum events_mode mode;
 
+/*
+ * Of page_ref_set only the last event of each page is compared: how often a
+ * count is set on the way to its final value is not part of the result.
+ */
+struct count {
+	unsigned int run;	/* of which the count is, 0: none */
+	int value;
+};
+static struct count *counts, *base_counts;	/* by entry of the window */
+static unsigned int *counted;			/* entries with a count in the base */
+static size_t nr_counts, nr_counted, room;
+static unsigned int run;
+
+static void *reserve(size_t bytes)
+{
+	void *made = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (made == MAP_FAILED)
+		die("cannot map the record of events: raise ulimit -v");
+	return made;
+}
+
 /* The kernels keep their stack aligned to 8 bytes only, so: no SSE here. */
 #ifdef __x86_64__
 __attribute__((target("general-regs-only")))
 #endif
 void replay_event(enum replay_event what, unsigned long a, unsigned long b)
 {
+	unsigned long entry = (a - WINDOW_START) / layout->page_struct_size;
+
 	if (mode == EVENTS_IGNORE)
 		return;
+	if (what == EVENT_PAGE_REF_SET && entry < room) {
+		struct count *count = &(mode == EVENTS_RECORD ? base_counts : counts)[entry];
+
+		if (count->run != run) {
+			if (mode == EVENTS_RECORD)
+				counted[nr_counted++] = entry;
+			else
+				nr_counts++;
+		}
+		count->run = run;
+		count->value = b;
+		return;
+	}
 	if (mode == EVENTS_RECORD) {
 		if (nr_recorded < ROOM) {
 			recorded[nr_recorded].what = what;
@@ -56,14 +94,19 @@ void replay_event(enum replay_event what, unsigned long a, unsigned long b)
 void events_start(enum events_mode new_mode)
 {
 	if (!recorded) {
-		recorded = mmap(NULL, ROOM * sizeof(*recorded), PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (recorded == MAP_FAILED)
-			die("cannot map the record of events: raise ulimit -v");
+		room = window_size() / layout->page_struct_size;
+		recorded = reserve(ROOM * sizeof(*recorded));
+		counts = reserve(room * sizeof(*counts));
+		base_counts = reserve(room * sizeof(*base_counts));
+		counted = reserve(room * sizeof(*counted));
 	}
+	run++;
 	mode = new_mode;
-	if (mode == EVENTS_RECORD)
+	if (mode == EVENTS_RECORD) {
 		nr_recorded = 0;
+		nr_counted = 0;
+	}
+	nr_counts = 0;
 	nr_same = 0;
 	nr_seen = 0;
 }
@@ -77,6 +120,29 @@ static void describe(const struct event *event, char *text, size_t size)
 		snprintf(text, size, "%s", names[event->what]);
 }
 
+/* False, with the first page in @text, if the last counts are not the base's. */
+static bool counts_same(char *text, size_t size)
+{
+	for (size_t i = 0; i < nr_counted; i++) {
+		const struct count *want = &base_counts[counted[i]], *got = &counts[counted[i]];
+		char last[32] = "none";
+
+		if (got->run == run && got->value == want->value)
+			continue;
+		if (got->run == run)
+			snprintf(last, sizeof(last), "%d", got->value);
+		snprintf(text, size, "last page_ref_set of pfn 0x%lx: %s, base %d",
+			 pfn_of((char *)WINDOW_START +
+				(unsigned long)counted[i] * layout->page_struct_size),
+			 last, want->value);
+		return false;
+	}
+	if (nr_counts == nr_counted)
+		return true;
+	snprintf(text, size, "page_ref_set of %zu pages, base %zu", nr_counts, nr_counted);
+	return false;
+}
+
 bool events_same(char *text, size_t size)
 {
 	char want[128] = "nothing", got[128] = "nothing";
@@ -86,7 +152,7 @@ bool events_same(char *text, size_t size)
 		die("a case caused %zu events, room is for %lu: enlarge ROOM in events.c",
 		    nr_recorded, ROOM);
 	if (nr_same == nr_recorded && nr_seen == nr_recorded)
-		return true;
+		return counts_same(text, size);
 	if (nr_same < nr_recorded)
 		describe(&recorded[nr_same], want, sizeof(want));
 	if (nr_same < nr_seen)

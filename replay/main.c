@@ -11,7 +11,8 @@ static const char usage[] =
 "       replay random [CASES [SEED]]         the same for random cases\n"
 "       replay case KEY=VALUE,...            compare one case, as printed by the others\n"
 "       replay race [GIB [ORDERS [ROUNDS [JSON]]]]\n"
-"                                            time a device of GIB GiB, 0-18 or 0,9,18;\n"
+"                                            time a device of GIB GiB, 0-18 or 0,9,9d,\n"
+"                                            where d stands for a deduplicated memmap;\n"
 "                                            raw samples go to the file JSON\n"
 "       replay info                          the CPU, the kernels, their struct page\n";
 
@@ -58,7 +59,7 @@ static unsigned long number(const char *text)
 	return n;
 }
 
-/* Reads "0-18" or "0,9,18". */
+/* Reads "0-18" or "0,9,9d". */
 static void read_orders(struct race_options *options, const char *text)
 {
 	char copy[64], *rest = copy, *part;
@@ -66,17 +67,24 @@ static void read_orders(struct race_options *options, const char *text)
 	if (snprintf(copy, sizeof(copy), "%s", text) >= (int)sizeof(copy))
 		die("\"%s\" is too long a list of orders", text);
 	while ((part = strsep(&rest, ","))) {
-		char *dash = strchr(part, '-');
+		char *dash = strchr(part, '-'), *d = strchr(part, 'd');
 		unsigned long first, last;
 
 		if (dash)
 			*dash = 0;
+		if (d && !d[1])
+			*d = 0;
 		first = number(part);
 		last = dash ? number(dash + 1) : first;
 		if (last > layout->max_order || first > last)
 			die("orders go from 0 to %u", layout->max_order);
-		for (; first <= last && options->nr_orders < MAX_ORDERS; first++)
+		if (d && (1UL << first) <= layout->dedup_pages)
+			die("a memmap of order %lu is not deduplicated: it needs more than %u pages",
+			    first, layout->dedup_pages);
+		for (; first <= last && options->nr_orders < MAX_ORDERS; first++) {
+			options->deduplicated[options->nr_orders] = d;
 			options->orders[options->nr_orders++] = first;
+		}
 	}
 }
 

@@ -22,10 +22,11 @@ struct summary {
 	double low, median, high;	/* quartiles */
 };
 
-/* Times are ns per page; runners are the kernels, then the limit. */
+/* Times are ns per struct page; runners are the kernels, then the limit. */
 struct result {
-	unsigned long device_gib, nr_pages;
+	unsigned long device_gib, nr_pages;	/* struct pages that are written */
 	unsigned int order, rounds;
+	bool deduplicated;
 	double first_touch[MAX_RUNNERS];
 	double sample[MAX_RUNNERS][MAX_ROUNDS];
 };
@@ -61,36 +62,55 @@ static void fill(unsigned char *start, unsigned long bytes)
 		_mm_stream_si64(p + 6, 7);
 		_mm_stream_si64(p + 7, 8);
 	}
-	_mm_sfence();
 #else
 	memset(start, 1, bytes);
 #endif
 }
 
-static double time_one(unsigned int runner, const struct replay_case *c)
+/* Fill what the kernels write: all, or the first entries of each compound page. */
+static void fill_memmap(const struct result *r, const struct replay_case *c)
+{
+	unsigned long size = layout->page_struct_size, step = 1UL << c->order;
+
+	if (!r->deduplicated)
+		fill(entry(c->start_pfn), c->nr_pages * size);
+	else
+		for (unsigned long pfn = c->start_pfn; pfn < c->start_pfn + c->nr_pages; pfn += step)
+			fill(entry(pfn), layout->dedup_pages * size);
+#ifdef __x86_64__
+	_mm_sfence();
+#endif
+}
+
+static double time_one(unsigned int runner, const struct result *r, const struct replay_case *c)
 {
 	double start = now();
 
 	if (runner == limit)
-		fill(entry(c->start_pfn), c->nr_pages * layout->page_struct_size);
+		fill_memmap(r, c);
 	else
 		kernels[runner].side->run(c);
-	return (now() - start) / c->nr_pages;
+	return (now() - start) / r->nr_pages;
 }
 
 static void measure(struct result *r, const struct replay_case *c)
 {
+	unsigned long bytes = c->nr_pages * layout->page_struct_size;
+
+	/* The kernel maps a deduplicated memmap with base pages. */
+	madvise(entry(c->start_pfn), bytes, r->deduplicated ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 	for (unsigned int i = 0; i < nr_runners; i++) {
-		madvise(entry(c->start_pfn), c->nr_pages * layout->page_struct_size,
-			MADV_DONTNEED);
-		r->first_touch[i] = time_one(i, c);
+		madvise(entry(c->start_pfn), bytes, MADV_DONTNEED);
+		r->first_touch[i] = time_one(i, r, c);
 	}
-	/* Each finds in the cache what the one before left there: rotate. */
+	/* Whatever drifts during a round must not always hit the same one: rotate. */
 	for (unsigned int round = 0; round < r->rounds; round++)
 		for (unsigned int i = 0; i < nr_runners; i++) {
 			unsigned int runner = (i + round) % nr_runners;
 
-			r->sample[runner][round] = time_one(runner, c);
+			/* Every run starts alike, with none of the memmap in a cache. */
+			fill_memmap(r, c);
+			r->sample[runner][round] = time_one(runner, r, c);
 		}
 }
 
@@ -134,7 +154,7 @@ static void print_head(void)
 
 static void print_row(const struct result *r)
 {
-	printf("%5u", r->order);
+	printf("%4u%c", r->order, r->deduplicated ? 'd' : ' ');
 	for (unsigned int i = 0; i < nr_runners; i++) {
 		struct summary s = summarise(r->sample[i], r->rounds);
 
@@ -159,7 +179,7 @@ static void print_first_touch(const struct result *results, unsigned int n)
 		printf(" %s %.2f", runner_name(i), summarise(times, n).median);
 	}
 	proc_value("/proc/self/smaps_rollup", "AnonHugePages", huge, sizeof(huge));
-	printf("; %lu MiB in huge pages\n", strtoul(huge, NULL, 10) / 1024);
+	printf("; at the end %lu MiB in huge pages\n", strtoul(huge, NULL, 10) / 1024);
 }
 
 static void write_list(FILE *json, const char *name, const double *values, unsigned int n)
@@ -173,12 +193,12 @@ static void write_list(FILE *json, const char *name, const double *values, unsig
 static void write_json(FILE *json, const char *cpu, const struct result *results,
 		       unsigned int nr_results)
 {
-	fprintf(json, "{\"cpu\": \"%s\", \"unit\": \"ns of CPU time per page\",\n"
+	fprintf(json, "{\"cpu\": \"%s\", \"unit\": \"ns of CPU time per struct page\",\n"
 		"\"page_struct_size\": %u,\n\"results\": [", cpu, layout->page_struct_size);
 	for (const struct result *r = results; r < results + nr_results; r++) {
-		fprintf(json, "%s\n{\"device_gib\": %lu, \"order\": %u, \"pages\": %lu, "
-			"\"samples\": {", r > results ? "," : "",
-			r->device_gib, r->order, r->nr_pages);
+		fprintf(json, "%s\n{\"device_gib\": %lu, \"order\": %u, \"deduplicated\": %s, "
+			"\"pages\": %lu, \"samples\": {", r > results ? "," : "", r->device_gib,
+			r->order, r->deduplicated ? "true" : "false", r->nr_pages);
 		for (unsigned int i = 0; i < nr_runners; i++) {
 			write_list(json, runner_name(i), r->sample[i], r->rounds);
 			fprintf(json, i == limit ? "}, \"first_touch\": {" : ", ");
@@ -233,7 +253,7 @@ int race(const struct race_options *options)
 
 	cpu_name(cpu, sizeof(cpu));
 	printf("%s; %lu GiB device, memmap of %lu MiB\n"
-	       "CPU time in ns per page, median and half the quartiles' distance of %u rounds\n",
+	       "CPU time in ns per struct page, median and half the quartiles' distance of %u rounds\n",
 	       cpu, gib, c.nr_pages * layout->page_struct_size / MIB, options->rounds);
 	print_head();
 	crash_context = "race";
@@ -242,9 +262,13 @@ int race(const struct race_options *options)
 
 		c.order = options->orders[i];
 		c.type = type_index(c.order ? "generic" : "fs_dax");
+		c.altmap = !options->deduplicated[i];
 		r->device_gib = gib;
-		r->nr_pages = c.nr_pages;
 		r->order = c.order;
+		r->deduplicated = options->deduplicated[i];
+		r->nr_pages = c.nr_pages;
+		if (r->deduplicated)
+			r->nr_pages = (c.nr_pages >> c.order) * layout->dedup_pages;
 		r->rounds = options->rounds;
 		measure(r, &c);
 		print_row(r);

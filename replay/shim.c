@@ -199,6 +199,7 @@ static const struct replay_layout *describe(void)
 		.page_struct_size = sizeof(struct page),
 		.page_shift = PAGE_SHIFT,
 		.max_order = PUD_SHIFT - PAGE_SHIFT,
+		.dedup_pages = VMEMMAP_RESERVE_NR * (PAGE_SIZE / sizeof(struct page)),
 		.nr_nodes = MAX_NUMNODES,
 		.can_trace = IS_ENABLED(CONFIG_DEBUG_PAGE_REF),
 	};

@@ -27,6 +27,7 @@ extern const struct replay_layout *layout;
 void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* window.c: the stretch of address space that the memmap lies in */
+#define WINDOW_START	(32UL << 40)
 unsigned long window_size(void);
 void window_open(unsigned long bytes);
 /* Places every kernel's vmemmap so that the entry of @pfn lies in the window. */
@@ -67,6 +68,7 @@ struct race_options {
 	const char *json;		/* file for the raw samples, or NULL */
 	unsigned long device_gib;
 	unsigned int orders[MAX_ORDERS], nr_orders;
+	bool deduplicated[MAX_ORDERS];	/* without an altmap: tails share their memmap */
 	unsigned int rounds;
 };
 int race(const struct race_options *options);

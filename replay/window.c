@@ -11,8 +11,6 @@
 
 #include "user.h"
 
-#define WINDOW_START	(32UL << 40)
-
 static unsigned char *vmemmap;
 static unsigned long size;
 
