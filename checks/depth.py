@@ -14,14 +14,18 @@ from harness.process import ROOT, Fault, run, say, step
 from harness.userland import libraries, which
 
 FLAVOUR = Flavour("depth", ("vm", "depth"))
-PROGRAMS = ("mkfs.ext4", "e2fsck", "dmsetup")
+PROGRAMS = ("mkfs.ext4", "e2fsck", "dmsetup", "setpriv", "bash")
 HMM = "hmm-tests"
+MM = "tools/testing/selftests/mm"
+SCRIPTS = ("run_vmtests.sh", "ksft_zone_device_memmap.sh")
 REBINDS = 30
 LIMIT = 1800
 # A single test of hmm-tests may take 120 seconds by its own clock.
 SILENCE = 300
 # lib/test_hmm takes a chunk of 256 MiB of each of two ranges that are no system RAM.
 COHERENT = "memmap=512M$1G test_hmm.spm_addr_dev0=0x40000000 test_hmm.spm_addr_dev1=0x50000000"
+# Two regions of guest RAM that are no system RAM: one for nd_pmem, one for device_dax.
+REGIONS = "memmap=128M!1G memmap=128M%1152M-1+0xefffffff"
 BENCHMARK = {"benchmark_thp_migration": "whether it ends in its 120 seconds is a matter of the machine's speed"}
 HUGE = dict.fromkeys(
     (f"migrate_{name}" for name in (
@@ -52,11 +56,12 @@ def use(options: Options) -> Path:
 
 
 def image(options: Options, source: Path) -> Path:
-    """Return the initramfs with what the depth scripts call; Raises Fault if one of these programs is not installed."""
+    """Return the initramfs with what the depth scripts call, run_vmtests.sh among it; Raises Fault if one of these programs is not installed."""
     more = {f"bin/{program.name}": program.read_bytes() for program in (use(options), selftest(options, source, HMM))}
     for program in (which(name, "tools") for name in PROGRAMS):
         more[f"bin/{program.name}"] = program.read_bytes()
         more |= {str(library)[1:]: library.read_bytes() for library in libraries(program)}
+    more |= {f"mm/{script}": (source / MM / script).read_bytes() for script in SCRIPTS}
     return initramfs(options, source, "depth", more)
 
 
@@ -73,15 +78,17 @@ def checks(text: str) -> dict[str, Check]:
     return found
 
 
-def depth(options: Options, kernel: Kernel, initramfs: Path, accel: str, gib: int, scripts: str, rounds: int) -> dict[str, Check]:
+def depth(
+    options: Options, kernel: Kernel, initramfs: Path, accel: str, gib: int, scripts: str, rounds: int, words: str = ""
+) -> dict[str, Check]:
     """Boot with two devices of gib GiB, go through scripts and return what is told of each check.
 
-    Each device is rebound REBINDS times for what must outlive that, and
+    words are for the kernel's command line. Each device is rebound REBINDS times for what must outlive that, and
     interrupted at 3 * rounds random moments. Raises Fault as boot() does.
     """
     need_memory(gib)
-    words = f"zdm.do={scripts} zdm.rebinds={REBINDS} zdm.rounds={rounds}"
-    log = options.build / f"depth-{kernel.name}-{gib}.log"
+    words = f"zdm.do={scripts} zdm.rebinds={REBINDS} zdm.rounds={rounds} {words}"
+    log = options.build / f"{scripts.rsplit(',')[-1]}-{kernel.name}-{gib}.log"
     guest = Guest(kernel, initramfs, accel, gib, words)
     step(f"depth: {kernel.name}, two devices of {gib} GiB")
     return checks(boot(guest, log, lambda spoken: say(spoken) if CHECK.fullmatch(spoken) else None, LIMIT + gib * REBINDS))

@@ -13,7 +13,6 @@ from harness.process import ROOT, Fault, git
 from harness.toolchain import Toolchain
 from harness.tree import Tree
 
-X86_LIB = "arch/x86/lib/"
 # They include the headers that the series touches; memremap is the caller.
 USERS = ("drivers/md/dm-writecache.c", "mm/memremap.c", "mm/sparse-vmemmap.c")
 # No objects of an ordinary kernel: user space, what must not compile, and the sanitizers' own tests, which are those of SANITIZERS.
@@ -22,13 +21,12 @@ ELSEWHERE = (":!tools", ":!lib/test_fortify", ":!mm/kasan", ":!mm/kmsan", ":!ker
 
 @dataclass(frozen=True)
 class Architecture:
-    """What to compile for: lines on top of allnoconfig, whether ZONE_DEVICE exists there, and where X86_LIB is built if it is."""
+    """What to compile for: lines on top of allnoconfig, whether ZONE_DEVICE exists there, and users of the headers of its own."""
 
     name: str
     tools: Toolchain
     lines: tuple[str, ...] = ()
     zone_device: bool = True
-    x86_lib: str = ""
     users: tuple[str, ...] = ()
 
     def text(self, zone_device: bool) -> str:
@@ -37,10 +35,12 @@ class Architecture:
         return "".join(f"{line}\n" for line in self.lines) + "".join((ROOT / f"kernels/{name}.config").read_text() for name in names)
 
 
-X86_64 = Architecture("x86_64", Toolchain(), ("CONFIG_64BIT=y",), x86_lib=X86_LIB, users=(X86_LIB + "usercopy_64.c",))
-CLANG = Architecture("x86_64-clang", Toolchain(llvm="-19"), X86_64.lines, x86_lib=X86_LIB, users=X86_64.users)
+WIDE = ("CONFIG_64BIT=y",)
+# Deferred initialisation shares mm/mm_init.c; KMSAN excludes it.
+X86_64 = Architecture("x86_64", Toolchain(), (*WIDE, "CONFIG_DEFERRED_STRUCT_PAGE_INIT=y"), users=("arch/x86/lib/usercopy_64.c",))
+CLANG = Architecture("x86_64-clang", Toolchain(llvm="-19"), X86_64.lines, users=X86_64.users)
 I386 = Architecture("i386", Toolchain("i386"), zone_device=False)  # ZONE_DEVICE needs SPARSEMEM_VMEMMAP, which is 64-bit,
-UML = Architecture("um", Toolchain("um"), X86_64.lines, zone_device=False, x86_lib="arch/x86/um/../lib/")  # and UML knows only FLATMEM.
+UML = Architecture("um", Toolchain("um"), WIDE, zone_device=False)  # and UML knows only FLATMEM.
 ARM64 = Architecture("arm64", Toolchain("arm64", "aarch64-linux-gnu-"))
 ARCHITECTURES = (
     X86_64,
@@ -58,11 +58,16 @@ ARCHITECTURES = (
 # The sanitizers' own tests, by folder, compile with their sanitizer only, which sees the reports by trace points.
 REPORTS = ("CONFIG_DEBUG_KERNEL=y", "CONFIG_FTRACE=y", "CONFIG_ENABLE_DEFAULT_TRACERS=y")
 SANITIZERS = {
-    folder: Architecture(f"x86_64-{name}", tools, (*X86_64.lines, *REPORTS, (ROOT / f"kernels/{name}.config").read_text()))
+    folder: Architecture(f"x86_64-{name}", tools, (*WIDE, *REPORTS, (ROOT / f"kernels/{name}.config").read_text()))
     for folder, name, tools in (("mm/kasan/", "kasan", Toolchain()), ("mm/kmsan/", "kmsan", CLANG.tools), ("kernel/kcsan/", "kcsan", Toolchain()))
 }
 # Where memcpy_nt() is memcpy(), for KASAN's.
 FALLBACK = Architecture("arm64-kasan", ARM64.tools, (*REPORTS, "CONFIG_KASAN=y", "CONFIG_KASAN_GENERIC=y", "CONFIG_KASAN_KUNIT_TEST=y"))
+
+
+# Tests that KUNIT_ALL_TESTS leaves out; this one needs ZONE_DEVICE and does not exist on s390.
+MEMMAP_TEST = "mm/tests/zone_device_memmap_kunit.c"
+MEMMAP_LINE = "CONFIG_ZONE_DEVICE_MEMMAP_KUNIT_TEST=y\n"
 
 
 def touched(trees: Tree, *where: str) -> list[str]:
@@ -87,7 +92,9 @@ class Objects:
         if missing := self.architecture.tools.missing():
             raise Fault(f"{', '.join(missing)} is missing: run 'make tools-all'")
         what = f"the objects ({self.architecture.name}, {self.source.name})"
-        configure(self.options, self.architecture.tools, self.source, self.out, self.architecture.text(zone_device), what)
+        tested = zone_device and self.architecture.tools.arch != "s390" and (self.source / MEMMAP_TEST).exists()
+        text = self.architecture.text(zone_device) + MEMMAP_LINE * tested
+        configure(self.options, self.architecture.tools, self.source, self.out, text, what)
         self.config = set((self.out / ".config").read_text().splitlines())
         self.make("prepare")
 
@@ -100,8 +107,6 @@ class Objects:
         """Return the object made from a C file, empty if this tree or configuration makes none."""
         if not (self.source / file).exists():
             return ""
-        if file.startswith(X86_LIB):
-            return file.replace(X86_LIB, self.architecture.x86_lib).removesuffix("c") + "o" if self.architecture.x86_lib else ""
         folder = next(folder for folder in Path(file).parents if (self.source / folder / "Makefile").exists())
         name = re.escape(str(Path(file).relative_to(folder).with_suffix(".o")))
         rule = re.search(rf"^obj-\$\((\w+)\).*[ \t]{name}\b", (self.source / folder / "Makefile").read_text(), re.M)

@@ -65,6 +65,7 @@ def export(repository: Path, stack: list[Path]) -> None:
     for topic, new in made.items():
         for old in topic.glob("[0-9]*.patch"):
             old.unlink()
+        topic.mkdir(exist_ok=True)
         for patch in sorted(new.iterdir()):
             shutil.copyfile(patch, topic / patch.name)
         shutil.rmtree(new)

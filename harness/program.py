@@ -26,7 +26,7 @@ EXPORTED = "replay_side"
 IMPORTED = ("replay_event", "replay_pgmap")
 # The kernel's own routines that mm_init.o may call on the path, by architecture.
 LIBRARY = {
-    "x86_64": {"__memcpy_nt": "arch/x86/lib/memcpy_nt_64.o", "memset": "arch/x86/lib/memset_64.o", "memcpy": "arch/x86/lib/memcpy_64.o"},
+    "x86_64": {f"mem{name}": f"arch/x86/lib/mem{name}_64.o" for name in ("set", "cpy", "move")},
     "arm64": {"memset": "arch/arm64/lib/memset.o", "memcpy": "arch/arm64/lib/memcpy.o"},
 }
 # Of no use in user space, or in the way of the linker.
@@ -163,8 +163,8 @@ def link(kernel: Kernel, sides: Sequence[Path], made: Path) -> Path:
     return part.rename(made)
 
 
-def mutant(before: Kernel, after: Kernel, name: str, edits: Sequence[Sequence[str]]) -> Path:
-    """Return a replay program in which the series' mm/mm_init.c has the first text of each of edits replaced by the second.
+def mutate(after: Kernel, name: str, edits: Sequence[Sequence[str]]) -> Path:
+    """Return the object of the series' mm/mm_init.c with the first text of each of edits replaced by the second.
 
     Raises Fault if a text is not there exactly once.
     """
@@ -175,8 +175,13 @@ def mutant(before: Kernel, after: Kernel, name: str, edits: Sequence[Sequence[st
         text = text.replace(old, new)
     source = after.out / f"{name}.c"
     source.write_text(text)
-    changed = after.compile_like_mm_init(source, source.with_suffix(".mm_init.o"), f"-I{after.tree / 'mm'}")
-    return link(after, [before.side("base", before.out / "mm/mm_init.o"), after.side("mutant", changed, "series")], source.with_suffix(""))
+    return after.compile_like_mm_init(source, source.with_suffix(".mm_init.o"), f"-I{after.tree / 'mm'}")
+
+
+def mutant(before: Kernel, after: Kernel, name: str, edits: Sequence[Sequence[str]]) -> Path:
+    """Return a replay program with the series as mutate() makes it; Raises Fault as that does."""
+    changed = mutate(after, name, edits)
+    return link(after, [before.side("base", before.out / "mm/mm_init.o"), after.side("mutant", changed, "series")], after.out / name)
 
 
 def program(options: Options, trees: Tree, config: Config = DEFAULT) -> Path:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """The series applied: a worktree of the base repository on branch `series`, beside base/.
 
-Each folder of series/ is a topic, its patches 0001-* and up; topics are
-stacked in name order, and branch `topic/NAME` marks where each but the last
-ends. The branch is rebuilt only when a patch or the base changes; work in it
-that series/ lacks is never thrown away.
+Each folder of series/ is a topic with patches 0001-* and up. The file
+series/stack lists the topics, each on top of the one above it; branch
+`topic/NAME` marks where each but the last ends. The branch is rebuilt only when
+a patch, the stack or the base changes; work in it that series/ lacks is never
+thrown away.
 """
 
 import contextlib
@@ -27,8 +28,19 @@ class Tree:
 
 
 def topics(series: Path = ROOT / "series") -> list[Path]:
-    """Return the topics' folders in the order in which they are stacked."""
-    return sorted(folder for folder in series.glob("*/") if any(folder.glob("0*.patch")))
+    """Return the topics' folders as series/stack lists them, the lowest first; Raises Fault when a folder with patches is not listed."""
+    stack = series / "stack"
+    if not stack.exists():
+        raise Fault(f"{stack} is missing: list the topics in it, one a line, each on top of the one above it")
+    names = [line.strip() for line in stack.read_text().splitlines() if line.strip() and not line.startswith("#")]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise Fault(f"{stack} lists {twice[0]} twice: remove one of the lines")
+    found = {patch.parent.name for patch in series.glob("*/[0-9]*.patch")}
+    if not names:
+        raise Fault(f"{stack} lists no topic: add a line for each folder with patches")
+    if left := sorted(found - set(names)):
+        raise Fault(f"{series / left[0]} has patches but {stack} does not list it: add a line")
+    return [series / name for name in names]
 
 
 def patches(topic: Path) -> list[Path]:
@@ -96,8 +108,8 @@ def tree(options: Options, series: Path = ROOT / "series") -> Tree:
     """
     home = source.source(options)
     base, stack = home / "base", topics(series)
-    if not stack:
-        raise Fault(f"{series} holds no patches")
+    if empty := [topic.name for topic in stack if not patches(topic)]:
+        raise Fault(f"{series}/stack lists {empty[0]}, which has no patches: run 'make export', or remove the line")
     key = key_of(home, stack)
     if guard(home) == key:
         return Tree(base, home / "series")

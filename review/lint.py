@@ -47,7 +47,8 @@ def misplaced(prefix: str, touched: list[str]) -> list[str]:
     """Return why no touched file asks for a subject with this prefix; nothing if one does, or if there are no files."""
     about = [name for name in touched if not name.startswith(ANYWHERE)] or [name for name in touched if name != "MAINTAINERS"] or touched
     rules = {rule for name in about for folder, rule in AREAS if name.startswith(folder)}
-    if not about or any(re.fullmatch(rule, prefix) for rule in rules):
+    # "kasan, kmsan: ..." is about both.
+    if not about or all(any(re.fullmatch(rule, part) for rule in rules) for part in prefix.split(", ")):
         return []
     return [f"prefix {prefix} does not fit {about[0]}: {' or '.join(sorted(rules)) or 'nothing is known of that folder, see review/lint.py'}"]
 

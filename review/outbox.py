@@ -163,7 +163,9 @@ def write(options: Options, trees: Tree, topic: Path, span: tuple[str, str], aut
         [cover] = made.glob("*0000-cover-letter.patch")
         old = (topic / COVER).read_text()
         text = SHORTLOG.split(old.split("\n\n", 1)[1], maxsplit=1)[0]
+        below = [one.name for one in topics(topic.parent)[: topics(topic.parent).index(topic)]]
         about = f"{text.rstrip()}\n" + ("" if options.linux else f"\nBase: {base_name(options, trees)}\n")
+        about += f"\nApplies on top of: {', '.join(below)}\n" if below else ""
         text = cover.read_text().replace("*** SUBJECT HERE ***", subject(old)).replace("*** BLURB HERE ***\n", about)
         # Of all mails git leaves just the cover letter's header unencoded.
         cover.write_text(FROM.sub(lambda _: FROM.search(mails[-1].read_text())[0], text, count=1))  # type: ignore[index]

@@ -126,6 +126,7 @@ def toy_series(toy: Path, tmp_path: Path) -> Path:
             commits,
         )
     (series / "b/0000-cover-letter.patch").unlink()
+    (series / "stack").write_text("# the lowest first\na\nb\n")
     cover = series / "a/0000-cover-letter.patch"
     cover.write_text(
         cover.read_text()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""In the VM: what the selftest refuses, interruptions, binds that fail, what the devices hold afterwards, and hmm-tests."""
+"""In the VM: what the selftest refuses, interruptions, binds that fail, what devices hold afterwards, other kinds of devices, and hmm-tests."""
 
 from pathlib import Path
 
@@ -19,6 +19,14 @@ CHECKS = (
     "disk-mapped",
     "dax-opened",
     "dax-mapped",
+    "partition-opened",
+    "disk-opened-renamed",
+    "dax-opened-renamed",
+    "disk-mapped-unlinked",
+    "dax-mapped-unlinked",
+    "process-hidden",
+    "process-1-unreadable",
+    "process-unreadable",
     "system-ram-refused",
     "disk-unbound",
     "dax-unbound",
@@ -27,9 +35,11 @@ CHECKS = (
     "no-dynamic-debug",
     "no-device-named",
     "no-such-device",
-    "path-for-a-device",
-    "empty-device",
+    "other-driver",
     "without-memmap",
+    "path-for-a-device",
+    "pattern-for-a-device",
+    "empty-device",
     "count-zero",
     "count-absurd",
     "count-negative",
@@ -42,6 +52,8 @@ CHECKS = (
     "disk-terminated-unbound",
     "dax-interrupted-unbound",
     "dax-hung-up-unbound",
+    "disk-killed-unbound",
+    "dax-killed-unbound",
     "disk-interrupted-anywhere",
     "dax-interrupted-anywhere",
     "disk-bound-by-another",
@@ -49,6 +61,7 @@ CHECKS = (
     "disk-bind-fails",
     "dax-bind-fails",
     "dax-half-bound",
+    "kernel-warns",
     "log-overwritten",
     "disk-skipped-dax-passes",
     "dax-skipped-disk-passes",
@@ -66,6 +79,22 @@ CHECKS = (
     "system-ram-and-back",
 )
 INJECTED = ("loop", "exported", "disk-no-memory-once", "dax-no-memory-once", "disk-no-memory", "dax-no-memory")
+
+DEVICES = (
+    "e820-rebound",
+    "e820-refused",
+    "hmem-as-ram-refused",
+    "hmem-rebound",
+    "hmem-refused",
+    "all-devices",
+    "two-ranges",
+    "other-pid-namespace",
+    "run_vmtests-unconfigured",
+    "run_vmtests-without-d",
+    "run_vmtests-configured",
+    "disk-memmap-in-ram",
+    "dax-memmap-in-ram",
+)
 
 
 @pytest.fixture(scope="session")
@@ -87,6 +116,13 @@ def long(request: pytest.FixtureRequest, chosen: options.Options, trees: tree.Tr
     name, size = request.param.split("-")
     kernel = kernels.kernel(chosen, name, getattr(trees, name), depth.FLAVOUR)
     return depth.depth(chosen, kernel, image, accel.accel(chosen, kernel, image), int(size[:-1]), f"{SCRIPTS},depth-injected", 10)
+
+
+@pytest.fixture(scope="session", params=["series", "base"])
+def devices(request: pytest.FixtureRequest, chosen: options.Options, trees: tree.Tree, image: Path) -> dict[str, depth.Check]:
+    """The checks with more kinds of devices."""
+    kernel = kernels.kernel(chosen, request.param, getattr(trees, request.param), depth.FLAVOUR)
+    return depth.depth(chosen, kernel, image, accel.accel(chosen, kernel, image), 4, "depth,depth-devices", 1, depth.REGIONS)
 
 
 def judge(told: dict[str, depth.Check], name: str) -> None:
@@ -113,6 +149,17 @@ def test_more_depth(long: dict[str, depth.Check], name: str) -> None:
 @pytest.mark.full
 def test_more_depth_is_all(long: dict[str, depth.Check]) -> None:
     assert tuple(long) == CHECKS + INJECTED
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", DEVICES)
+def test_devices(devices: dict[str, depth.Check], name: str) -> None:
+    judge(devices, name)
+
+
+@pytest.mark.full
+def test_devices_is_all(devices: dict[str, depth.Check]) -> None:
+    assert tuple(devices) == DEVICES
 
 
 @pytest.mark.full

@@ -27,11 +27,10 @@ MENTIONED = re.compile(r"\b(\w+)\(\)|\b(CONFIG_\w+)")
 # Whom a new file has to reach, by the folder that it lies in; of several, the longest counts.
 ADDRESSES = {
     "Documentation/mm/": {"linux-mm@kvack.org", "linux-doc@vger.kernel.org"},
-    "arch/x86/lib/": {"x86@kernel.org"},
     "include/linux/": {"linux-hardening@vger.kernel.org"},
     "lib/": {"linux-hardening@vger.kernel.org"},
     "mm/": {"linux-mm@kvack.org"},
-    "tools/testing/selftests/mm/": {"linux-mm@kvack.org", "linux-kselftest@vger.kernel.org"},
+    "tools/testing/selftests/mm/": {"linux-mm@kvack.org", "linux-kselftest@vger.kernel.org", "nvdimm@lists.linux.dev"},
 }
 CATCH_ALL = {"THE REST", ""}
 

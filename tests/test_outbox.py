@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -23,9 +24,22 @@ B4 = Path(sys.executable).parent / "b4"
 MAINTAINER = "#!/bin/sh\necho 'A Maintainer <a@example.org> (maintainer:MM)'\necho 'joerg@example.org (reviewer:MM)'\necho 'list@example.org (open list:MM)'\n"
 
 
-FIRST = tree.topics()[0]
-END = tree.end_of(FIRST, tree.topics()[-1])
-COUNT = len(tree.patches(FIRST))
+STACK = tree.topics()
+ENDS = ["base", *(tree.end_of(topic, STACK[-1]) for topic in STACK)]
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A topic as it was written: where, between which branches, how many patches."""
+
+    topic: Path
+    home: Path
+    begin: str
+    end: str
+
+    @property
+    def count(self) -> int:
+        return len(tree.patches(self.topic))
 
 
 def parsed(mail: Path) -> EmailMessage:
@@ -129,17 +143,19 @@ def test_second_version_of_the_unknown(write, capsys: pytest.CaptureFixture[str]
     assert "no tag sent/a-v1, so no range-diff" in capsys.readouterr().out
 
 
-@pytest.fixture(scope="module")
-def real(chosen: options.Options, trees: tree.Tree, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The first topic of series/ as version 2, by somebody."""
-    home = tmp_path_factory.mktemp("outbox") / "first-v2"
-    outbox.write(chosen, trees, FIRST, ("base", END), outbox.author_of(AUTHOR), 2, home.parent, home)
-    return home
+@pytest.fixture(scope="module", params=STACK, ids=lambda topic: topic.name)
+def real(request: pytest.FixtureRequest, chosen: options.Options, trees: tree.Tree, tmp_path_factory: pytest.TempPathFactory) -> Sent:
+    """A topic of series/ as version 2, by somebody."""
+    home = tmp_path_factory.mktemp("outbox") / "topic-v2"
+    at = STACK.index(request.param)
+    made = Sent(request.param, home, ENDS[at], ENDS[at + 1])
+    outbox.write(chosen, trees, made.topic, (made.begin, made.end), outbox.author_of(AUTHOR), 2, home.parent, home)
+    return made
 
 
 @pytest.fixture
-def b4(trees: tree.Tree, tmp_path: Path):  # type: ignore[no-untyped-def]
-    """Run b4, told to stay offline, in a clone that is at the base."""
+def b4(trees: tree.Tree, real: Sent, tmp_path: Path):  # type: ignore[no-untyped-def]
+    """Run b4, told to stay offline, in a clone that is at what the topic stands on."""
     clone = tmp_path / "clone"
     for words in (["init", "-q", clone], ["-C", clone, "config", "core.sparseCheckout", "true"]):
         process.run(["git", *words], "git")
@@ -147,7 +163,7 @@ def b4(trees: tree.Tree, tmp_path: Path):  # type: ignore[no-untyped-def]
     for name, value in (("user.name", "Jörg O'Tester"), ("user.email", "joerg@example.org"), ("b4.attestation-policy", "off")):
         process.git(clone, "config", name, value)
     process.git(clone, "sparse-checkout", "set", "--no-cone", "/Makefile")
-    process.git(clone, "checkout", "-q", "-b", "work", process.git(trees.base, "rev-parse", "base^{commit}"))
+    process.git(clone, "checkout", "-q", "-b", "work", process.git(trees.base, "rev-parse", f"{real.begin}^{{commit}}"))
 
     def call(*words: str | Path, **env: str) -> str:
         done = subprocess.run(
@@ -160,31 +176,45 @@ def b4(trees: tree.Tree, tmp_path: Path):  # type: ignore[no-untyped-def]
     return call
 
 
-def test_b4_am(b4, real: Path, trees: tree.Tree, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    told = b4("am", "--no-cache", "-m", real / "first-v2.mbox", "-o", tmp_path / "am")
-    assert f"Total patches: {COUNT}\n" in told and "applies clean to current tree" in told
+def test_b4_am(b4, real: Sent, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    told = b4("am", "--no-cache", "-m", real.home / "topic-v2.mbox", "-o", tmp_path / "am")
+    assert f"Total patches: {real.count}\n" in told and "applies clean to current tree" in told
     assert "ERROR" not in told and "missing" not in told.lower()
 
 
-def test_b4_shazam_and_send(b4, real: Path, trees: tree.Tree, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    b4("shazam", "--no-cache", "-m", real / "first-v2.mbox")
+def test_b4_shazam_and_send(b4, real: Sent, trees: tree.Tree, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    b4("shazam", "--no-cache", "-m", real.home / "topic-v2.mbox")
     clone = tmp_path / "clone"
-    assert process.git(clone, "rev-parse", "HEAD^{tree}") == process.git(trees.base, "rev-parse", f"{END}^{{tree}}")
-    assert set(process.git(clone, "log", "--format=%an <%ae>", f"-{COUNT}").splitlines()) == {AUTHOR}
-    b4("prep", "--enroll", process.git(trees.base, "rev-parse", "base^{commit}"))
-    mail = parsed(real / "v2-0000-cover-letter.patch")
+    assert process.git(clone, "rev-parse", "HEAD^{tree}") == process.git(trees.base, "rev-parse", f"{real.end}^{{tree}}")
+    assert set(process.git(clone, "log", "--format=%an <%ae>", f"-{real.count}").splitlines()) == {AUTHOR}
+    b4("prep", "--enroll", process.git(trees.base, "rev-parse", f"{real.begin}^{{commit}}"))
+    mail = parsed(real.home / "v2-0000-cover-letter.patch")
     title = str(mail["Subject"]).split("] ", 1)[1]
     (tmp_path / "cover").write_text(f"{title}\n\n{mail.get_content().split('Range-diff')[0]}\n\nTo: {mail['To']}\nCc: {mail['Cc']}\n")
     b4("prep", "--edit-cover", EDITOR=f"cp {tmp_path / 'cover'}")
     b4("prep", "--force-revision", "2")
-    assert f"Would have sent {COUNT + 1} messages" in b4("send", "--no-sign", "-o", tmp_path / "out")
+    assert f"Would have sent {real.count + 1} messages" in b4("send", "--no-sign", "-o", tmp_path / "out")
     sent = sorted((tmp_path / "out").iterdir())
-    assert len(sent) == COUNT + 1
+    assert len(sent) == real.count + 1
     assert str(parsed(sent[0])["Subject"]) == str(mail["Subject"])
 
 
-def test_recipients_are_those_of_every_patch(real: Path) -> None:
-    mails = sorted(real.glob("*.patch"))
+def test_cover_names_what_it_stands_on(real: Sent) -> None:
+    text = parsed(real.home / "v2-0000-cover-letter.patch").get_content()
+    below = [topic.name for topic in STACK[: STACK.index(real.topic)]]
+    assert (f"\nApplies on top of: {', '.join(below)}\n" in text) == bool(below)
+
+
+# Whom each topic has to reach: lists, and maintainers in To.
+REACHED = {
+    "zone-device-memmap": ({"linux-mm@kvack.org", "linux-hardening@vger.kernel.org", "linux-kselftest@vger.kernel.org", "nvdimm@lists.linux.dev"}, "x86@kernel.org"),
+    "memmap-tests": ({"linux-mm@kvack.org", "linux-hardening@vger.kernel.org", "kasan-dev@googlegroups.com"}, "elver@google.com"),
+}
+
+
+def test_recipients_are_those_of_every_patch(real: Sent) -> None:
+    mails = sorted(real.home.glob("*.patch"))
     to, cc = ({each.addr_spec for each in parsed(mails[0])[name].addresses} for name in ("To", "Cc"))
-    assert {"linux-mm@kvack.org", "linux-kernel@vger.kernel.org", "linux-hardening@vger.kernel.org", "linux-kselftest@vger.kernel.org"} <= cc
-    assert "x86@kernel.org" in to and not to & cc
+    lists, maintainer = REACHED[real.topic.name]
+    assert lists | {"linux-kernel@vger.kernel.org"} <= cc
+    assert maintainer in to and not to & cc

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from checks.drain import undrained
 from conftest import need
 from harness import options, program, race_plot, tree
 from harness.process import ROOT, Fault
@@ -58,7 +59,26 @@ def test_same_memmap(built: Program, name: str) -> None:
         assert not done.returncode and "as base, byte for byte" in done.stdout, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", MUTATIONS)
+@pytest.mark.parametrize("name", ["default", "pointer", "nomemcg", "debug", "trace", "clang"])
+def test_copies_are_drained(pair: Pair, name: str) -> None:
+    """In each configuration that streams: with KMSAN, and on arm64, memcpy_nt() is memcpy()."""
+    need(CONFIGS[name].missing())
+    assert undrained(pair(name)[1].out / "mm/mm_init.o") == []
+
+
+def test_nothing_to_drain(pair: Pair) -> None:
+    assert undrained(pair("default")[0].out / "mm/mm_init.o") == ["memmap_init_zone_device() has no MOVNTI"]
+    with pytest.raises(Fault, match=r"has no no_such\(\)"):
+        undrained(pair("default")[0].out / "mm/mm_init.o", "no_such")
+
+
+@pytest.mark.parametrize("name", [name for name, mutation in MUTATIONS.items() if mutation.get("seen_by") == "disassembly"])
+def test_mutation_is_disassembled(pair: Pair, name: str) -> None:
+    mutation = MUTATIONS[name]
+    assert undrained(program.mutate(pair("default")[1], name, mutation["edits"])) == [mutation["says"]]
+
+
+@pytest.mark.parametrize("name", [name for name, mutation in MUTATIONS.items() if "seen_by" not in mutation])
 def test_mutation_is_found(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
     made = program.mutant(*pair(mutation.get("config", "default")), name, mutation["edits"])
@@ -91,6 +111,7 @@ def test_fault_in_the_kernel(pair: Pair, statement: str, message: str) -> None:
     (["random", "many"], '"many" is no number'),
     (["race", "0"], "a device has 1 to 65536 GiB"),
     (["race", "1", "0-19"], "orders go from 0 to 18"),
+    (["race", "1", "7d"], "a memmap of order 7 is not deduplicated: it needs more than 128 pages"),
     (["race", "1", "0", "0"], "1 to 1000 rounds"),
     (["race", "1", "0", "1", "/no/such/folder/x"], "cannot write /no/such/folder/x"),
     (["case", "order=19"], "order 19 is above 18"),
@@ -120,10 +141,12 @@ def test_random_cases_follow_the_seed(built: Program) -> None:
 
 
 def test_race(built: Program, tmp_path: Path) -> None:
-    done = run(built("default"), "race", "1", "0,9", "3", str(tmp_path / "race.json"))
+    done = run(built("default"), "race", "1", "0,9,9d", "3", str(tmp_path / "race.json"))
     assert not done.returncode, done.stderr
     samples = json.loads((tmp_path / "race.json").read_text())
-    assert [(result["order"], result["pages"]) for result in samples["results"]] == [(0, 1 << 18), (9, 1 << 18)]
+    raced = [(result["order"], result["deduplicated"], result["pages"]) for result in samples["results"]]
+    # Deduplicated, 128 of the 512 struct pages of a compound page are written.
+    assert raced == [(0, False, 1 << 18), (9, False, 1 << 18), (9, True, 1 << 16)]
     for result in samples["results"]:
         assert list(result["samples"]) == list(result["first_touch"]) == ["base", "series", "fallback", "limit"]
         assert all(len(times) == 3 and min(times) > 0 for times in result["samples"].values())

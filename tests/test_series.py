@@ -44,6 +44,8 @@ GOOD = (
         ("mm: add", "add", ["subject without a prefix"]),
         ("mm: add", "lib: add", ["prefix lib does not fit mm/x.c: mm(/[\\w-]+)?"]),
         ("mm: add", "mm/hugetlb: add", []),
+        ("mm: add", "mm, mm/hugetlb: add", []),
+        ("mm: add", "mm, lib: add", ["prefix mm, lib does not fit mm/x.c: mm(/[\\w-]+)?"]),
         ("mm: add", "mm: Add", ["subject goes on in upper case: Add"]),
         ("mm: add", "mm: KUnit-test", []),
         ("mm: add", "mm: adds", ["subject is not imperative: adds"]),

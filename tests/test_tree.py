@@ -126,9 +126,34 @@ def test_worktree_and_shallow_clones_will_do(toy: Path, tmp_path: Path) -> None:
         assert "SUBLEVEL" in (home / "base/Makefile").read_text()
 
 
-def test_empty_series(toy_options: options.Options, tmp_path: Path) -> None:
-    with pytest.raises(process.Fault, match="holds no patches"):
-        tree.tree(toy_options, tmp_path / "nothing")
+def test_order_of_the_stack(toy: Path, toy_options: options.Options, toy_series: Path) -> None:
+    """The file decides, not the names: z sorts behind b and lies below it."""
+    (toy_series / "a").rename(toy_series / "z")
+    (toy_series / "stack").write_text("z\nb\n")
+    made = tree.tree(toy_options, toy_series)
+    assert [topic.name for topic in tree.topics(toy_series)] == ["z", "b"]
+    assert process.git(made.base, "log", "-1", "--format=%s", "topic/z") == "mm: improve line 9"
+    assert process.git(made.series, "rev-parse", "HEAD^{tree}") == process.git(toy, "rev-parse", "HEAD^{tree}")
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (None, "stack is missing: list the topics in it"),
+        ("", "stack lists no topic: add a line"),
+        ("# a\n", "stack lists no topic"),
+        ("a\n", "b has patches but .*stack does not list it: add a line"),
+        ("a\nb\na\n", "stack lists a twice: remove one"),
+        ("a\nb\nc\n", "stack lists c, which has no patches: run 'make export'"),
+    ],
+)
+def test_bad_stack(toy_options: options.Options, toy_series: Path, text: str | None, message: str) -> None:
+    if text is None:
+        (toy_series / "stack").unlink()
+    else:
+        (toy_series / "stack").write_text(text)
+    with pytest.raises(process.Fault, match=message):
+        tree.tree(toy_options, toy_series)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from checks.drain import undrained
 from harness import accel, guest, initramfs, kernels, options, process, samples, toolchain, tree
 
 REBINDS = 3
@@ -56,6 +57,11 @@ def test_copy_is_inline(build: Build) -> None:
     stretches = re.split(r"\t(?:call|j\w+|rep|ret)\b", function[1])
     assert max(stretch.count("\tmovnti") for stretch in stretches) == 8
     assert "rep movs" not in function[1]
+
+
+def test_copies_are_drained(build: Build) -> None:
+    """In the kernel that is booted, as in those of the replay."""
+    assert undrained(build("series").image.parent / "mm_init.o") == []
 
 
 def test_kernel_of_which_a_part_is_missing(toy: Path, toy_options: options.Options, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Whether a function of an x86-64 object executes SFENCE after MOVNTI on every path before it returns.
+
+A missing memcpy_nt_drain() does not change the memmap, and an emulator stores
+MOVNTI through the cache, so only the disassembly shows it.
+"""
+
+import re
+from pathlib import Path
+
+from harness.process import Fault, run
+
+FUNCTION = "memmap_init_zone_device"
+LINE = re.compile(r"^ *([0-9a-f]+):\t(\S+) *(?:([0-9a-f]+) <)?", re.M)
+
+
+def instructions(obj: Path, function: str = FUNCTION) -> dict[int, tuple[str, int | None]]:
+    """Return mnemonic and jump target by address; Raises Fault when the object has no such function."""
+    text = run(["objdump", "-d", "--no-show-raw-insn", obj], f"objdump {obj.name}")
+    found = re.search(rf"<{function}>:\n(.*?)(?:\n\n|\Z)", text, re.S)
+    if not found:
+        raise Fault(f"{obj} has no {function}(): is CONFIG_ZONE_DEVICE on?")
+    return {int(line[1], 16): (line[2], int(line[3], 16) if line[3] else None) for line in LINE.finditer(found[1])}
+
+
+def undrained(obj: Path, function: str = FUNCTION) -> list[str]:
+    """Return what is wrong: there is no MOVNTI, or one reaches the end of the function without SFENCE.
+
+    Jumps out of the function count as its end, as a tail call does. Raises Fault as instructions() does.
+    """
+    code = instructions(obj, function)
+    addresses = sorted(code)
+    after = dict(zip(addresses, addresses[1:], strict=False))
+    pending = [address for address in addresses if code[address][0] == "movnti"]
+    if not pending:
+        return [f"{function}() has no MOVNTI"]
+    seen: set[int] = set()
+    while pending:
+        address = pending.pop()
+        if address in seen:
+            continue
+        seen.add(address)
+        if address not in code:
+            return [f"MOVNTI reaches the end of {function}() without SFENCE"]
+        name, target = code[address]
+        if name == "sfence":
+            continue
+        if name.startswith("ret") or name == "jmp" and target is None:
+            return [f"MOVNTI reaches the end of {function}() without SFENCE"]
+        if name.startswith("j") and target is not None:
+            pending.append(target)
+        if name not in ("jmp", "ud2"):
+            pending.append(after.get(address, -1))
+    return []
