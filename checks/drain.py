@@ -11,16 +11,25 @@ from pathlib import Path
 from harness.process import Fault, run
 
 FUNCTION = "memmap_init_zone_device"
-LINE = re.compile(r"^ *([0-9a-f]+):\t(\S+) *(?:([0-9a-f]+) <)?", re.M)
+LINE = re.compile(r"^ *([0-9a-f]+):\t(\S+) *(?:([0-9a-f]+) <)?")
+# Calls that do not return; objdump -r names them on the line below.
+NORETURN = re.compile(r"\b(?:__stack_chk_fail|__fortify_panic)\b")
 
 
 def instructions(obj: Path, function: str = FUNCTION) -> dict[int, tuple[str, int | None]]:
-    """Return mnemonic and jump target by address; Raises Fault when the object has no such function."""
-    text = run(["objdump", "-d", "--no-show-raw-insn", obj], f"objdump {obj.name}")
+    """Return mnemonic and jump target by address, a call that does not return as "noreturn"; Raises Fault when the object lacks the function."""
+    text = run(["objdump", "-dr", "--no-show-raw-insn", obj], f"objdump {obj.name}")
     found = re.search(rf"<{function}>:\n(.*?)(?:\n\n|\Z)", text, re.S)
     if not found:
         raise Fault(f"{obj} has no {function}(): is CONFIG_ZONE_DEVICE on?")
-    return {int(line[1], 16): (line[2], int(line[3], 16) if line[3] else None) for line in LINE.finditer(found[1])}
+    code: dict[int, tuple[str, int | None]] = {}
+    for text in found[1].splitlines():
+        if line := LINE.match(text):
+            last = int(line[1], 16)
+            code[last] = line[2], int(line[3], 16) if line[3] else None
+        elif NORETURN.search(text):
+            code[last] = "noreturn", None
+    return code
 
 
 def undrained(obj: Path, function: str = FUNCTION) -> list[str]:
@@ -49,6 +58,6 @@ def undrained(obj: Path, function: str = FUNCTION) -> list[str]:
             return [f"MOVNTI reaches the end of {function}() without SFENCE"]
         if name.startswith("j") and target is not None:
             pending.append(target)
-        if name not in ("jmp", "ud2"):
+        if name not in ("jmp", "ud2", "noreturn"):
             pending.append(after.get(address, -1))
     return []
