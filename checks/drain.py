@@ -23,12 +23,13 @@ def instructions(obj: Path, function: str = FUNCTION) -> dict[int, tuple[str, in
     if not found:
         raise Fault(f"{obj} has no {function}(): is CONFIG_ZONE_DEVICE on?")
     code: dict[int, tuple[str, int | None]] = {}
-    for text in found[1].splitlines():
-        if line := LINE.match(text):
-            last = int(line[1], 16)
-            code[last] = line[2], int(line[3], 16) if line[3] else None
-        elif NORETURN.search(text):
-            code[last] = "noreturn", None
+    address = 0
+    for line in found[1].splitlines():
+        if match := LINE.match(line):
+            address = int(match[1], 16)
+            code[address] = match[2], int(match[3], 16) if match[3] else None
+        elif NORETURN.search(line):
+            code[address] = "noreturn", None
     return code
 
 

@@ -163,7 +163,8 @@ def write(options: Options, trees: Tree, topic: Path, span: tuple[str, str], aut
         [cover] = made.glob("*0000-cover-letter.patch")
         old = (topic / COVER).read_text()
         text = SHORTLOG.split(old.split("\n\n", 1)[1], maxsplit=1)[0]
-        below = [one.name for one in topics(topic.parent)[: topics(topic.parent).index(topic)]]
+        stack = topics(topic.parent)
+        below = [one.name for one in stack[: stack.index(topic)]]
         about = f"{text.rstrip()}\n" + ("" if options.linux else f"\nBase: {base_name(options, trees)}\n")
         about += f"\nApplies on top of: {', '.join(below)}\n" if below else ""
         text = cover.read_text().replace("*** SUBJECT HERE ***", subject(old)).replace("*** BLURB HERE ***\n", about)
