@@ -14,6 +14,16 @@ REVIEWERS = codespell coccinelle shellcheck sparse
 TESTERS = $(CLANG) gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user e2fsprogs dmsetup
 MATRIX = $(PACKAGES_arm64) gcc-powerpc64le-linux-gnu gcc-riscv64-linux-gnu gcc-s390x-linux-gnu
 STAGES = source tree kernels initramfs samples export
+# The program behind each target.
+bench     = harness.bench.run
+samples   = harness.bench.measure
+replay    = harness.replay.run
+source    = harness.kernel.source
+tree      = harness.kernel.tree
+kernels   = harness.kernel.images
+export    = harness.kernel.export
+initramfs = harness.vm.initramfs
+
 
 .PHONY: help setup tools tools-all bench replay probes test test-all review outbox report clean $(STAGES)
 .NOTPARALLEL:
@@ -62,18 +72,18 @@ tools-all:
 	@OPTIONAL='$(MATRIX)' sh harness/setup.sh $(BUILD) $(TESTERS) $(REVIEWERS)
 
 bench replay $(STAGES): setup
-	@$(PYTHON) -m harness.$@
+	@$(PYTHON) -m $($@)
 
 review:
 	@sh harness/setup.sh $(BUILD) $(REVIEWERS) $(CLANG)
-	@$(PYTHON) -m review.review
+	@$(PYTHON) -m review.run
 
 outbox: setup
 	@$(PYTHON) -m review.outbox
 
 report: setup
-	@$(PYTHON) -m harness.report
-	@$(PYTHON) -m harness.plot
+	@$(PYTHON) -m harness.bench.report
+	@$(PYTHON) -m harness.bench.plot
 
 probes: setup
 	@mkdir -p $(BUILD)/probes
@@ -82,10 +92,10 @@ probes: setup
 	done
 
 test: tools
-	@$(PYTHON) -m pytest -v -s -rs -p no:cacheprovider -m "not full" tests
+	@$(PYTHON) -m pytest -v -s -m "not full" tests
 
 test-all: tools-all
-	@$(PYTHON) -m pytest -v -s -rs -p no:cacheprovider tests
+	@$(PYTHON) -m pytest -v -s tests
 
 clean:
 	rm -rf $(BUILD)

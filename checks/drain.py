@@ -5,10 +5,12 @@ A missing memcpy_nt_drain() does not change the memmap, and an emulator stores
 MOVNTI through the cache, so only the disassembly shows it.
 """
 
+import itertools
 import re
 from pathlib import Path
 
-from harness.process import Fault, run
+from harness.core.command import run
+from harness.core.errors import UserError
 
 FUNCTION = "memmap_init_zone_device"
 LINE = re.compile(r"^ *([0-9a-f]+):\t(\S+) *(?:([0-9a-f]+) <)?")
@@ -16,12 +18,12 @@ LINE = re.compile(r"^ *([0-9a-f]+):\t(\S+) *(?:([0-9a-f]+) <)?")
 NORETURN = re.compile(r"\b(?:__stack_chk_fail|__fortify_panic)\b")
 
 
-def instructions(obj: Path, function: str = FUNCTION) -> dict[int, tuple[str, int | None]]:
-    """Return mnemonic and jump target by address, a call that does not return as "noreturn"; Raises Fault when the object lacks the function."""
+def list_instructions(obj: Path, function: str = FUNCTION) -> dict[int, tuple[str, int | None]]:
+    """Return mnemonic and jump target by address, a call that does not return as "noreturn"; Raises UserError when the object lacks the function."""
     text = run(["objdump", "-dr", "--no-show-raw-insn", obj], f"objdump {obj.name}")
     found = re.search(rf"<{function}>:\n(.*?)(?:\n\n|\Z)", text, re.S)
     if not found:
-        raise Fault(f"{obj} has no {function}(): is CONFIG_ZONE_DEVICE on?")
+        raise UserError(f"{obj} has no {function}(): is CONFIG_ZONE_DEVICE on?")
     code: dict[int, tuple[str, int | None]] = {}
     address = 0
     for line in found[1].splitlines():
@@ -33,14 +35,14 @@ def instructions(obj: Path, function: str = FUNCTION) -> dict[int, tuple[str, in
     return code
 
 
-def undrained(obj: Path, function: str = FUNCTION) -> list[str]:
+def find_undrained(obj: Path, function: str = FUNCTION) -> list[str]:
     """Return what is wrong: there is no MOVNTI, or one reaches the end of the function without SFENCE.
 
-    Jumps out of the function count as its end, as a tail call does. Raises Fault as instructions() does.
+    Jumps out of the function count as its end, as a tail call does. Raises UserError as instructions() does.
     """
-    code = instructions(obj, function)
+    code = list_instructions(obj, function)
     addresses = sorted(code)
-    after = dict(zip(addresses, addresses[1:], strict=False))
+    after = dict(itertools.pairwise(addresses))
     pending = [address for address in addresses if code[address][0] == "movnti"]
     if not pending:
         return [f"{function}() has no MOVNTI"]
@@ -55,7 +57,7 @@ def undrained(obj: Path, function: str = FUNCTION) -> list[str]:
         name, target = code[address]
         if name == "sfence":
             continue
-        if name.startswith("ret") or name == "jmp" and target is None:
+        if name.startswith("ret") or (name == "jmp" and target is None):
             return [f"MOVNTI reaches the end of {function}() without SFENCE"]
         if name.startswith("j") and target is not None:
             pending.append(target)

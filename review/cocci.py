@@ -7,62 +7,111 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from checks import messages
-from checks.messages import added, without_lines
-from harness.options import Options
-from harness.process import Fault, git, run, step
-from harness.tree import Tree
-from review.verdict import Verdict, ask, kept
+from checks.warnings import find_added, strip_lines
+from harness.core.command import git, run
+from harness.core.errors import UserError
+from harness.core.options import Options
+from harness.core.progress import announce
+from harness.kernel.tree import Trees
+from review.verdict import Verdict, ask_tool, keep_result
 
 # A semantic patch may take this long over one file.
 SECONDS = 120
-CODE = Path(__file__).read_bytes() + messages.CODE
 INCLUDES = ("arch/x86/include", "include", "arch/x86/include/uapi", "include/uapi")
-FAILED = re.compile(r"Fatal error|exception|[Tt]imeout|failed|File .*, line \d+, column|parse error|semantic error", re.I)
+FAILED = re.compile(
+    r"Fatal error|exception|[Tt]imeout|failed|File .*, line \d+, column|parse error|semantic error",
+    re.I,
+)
 
 
-def report(tree: Path, patch: Path, name: str) -> list[str]:
-    """Return what a semantic patch reports of a file; Raises Fault when it cannot be parsed, or takes longer than SECONDS."""
+def run_spatch(tree: Path, patch: Path, name: str) -> list[str]:
+    """Return what a semantic patch reports of a file; Raises UserError when it cannot be parsed, or takes longer than SECONDS."""
     options = re.findall(r"^//\s*Options:\s*(.*)$", patch.read_text(), re.M)
-    words = ["-D", "report", "--no-show-diff", "--very-quiet", "--cocci-file", str(patch), *shlex.split(" ".join(options))]
+    words = [
+        "-D",
+        "report",
+        "--no-show-diff",
+        "--very-quiet",
+        "--cocci-file",
+        str(patch),
+        *shlex.split(" ".join(options)),
+    ]
     words += [word for folder in INCLUDES for word in ("-I", str(tree / folder))]
-    said = ask(["spatch", *words, "--include", tree / "include/linux/kconfig.h", "--timeout", str(SECONDS), name], tree, (0,))
+    said = ask_tool(
+        [
+            "spatch",
+            *words,
+            "--include",
+            tree / "include/linux/kconfig.h",
+            "--timeout",
+            str(SECONDS),
+            name,
+        ],
+        tree,
+        (0,),
+    )
     found = [line for line in said if re.match(rf"(\./)?{re.escape(name)}:\d+", line)]
     if broken := [line for line in said if line not in found and FAILED.search(line)]:
-        raise Fault(f"spatch over {name}: {broken[0]}")
-    return without_lines(re.sub(r":(\d+)-\d+", r":\1", line) for line in found)
+        raise UserError(f"spatch over {name}: {broken[0]}")
+    return strip_lines(re.sub(r":(\d+)-\d+", r":\1", line) for line in found)
 
 
-def coccicheck(options: Options, trees: Tree) -> Verdict:
+def run_coccicheck(options: Options, trees: Trees) -> Verdict:
     """Find what the semantic patches report of the series and not of the base; what fails on both is named in the note."""
-    names = git(trees.series, "diff", "--name-only", "--diff-filter=AM", "base", "HEAD", "--", "*.c", ":!tools").split()
-    patches = [patch for patch in sorted((trees.series / "scripts/coccinelle").rglob("*.cocci")) if re.search(r"^virtual\s+report", patch.read_text(), re.M)]
+    names = git(
+        trees.series,
+        "diff",
+        "--name-only",
+        "--diff-filter=AM",
+        "base",
+        "HEAD",
+        "--",
+        "*.c",
+        ":!tools",
+    ).split()
+    patches = [
+        patch
+        for patch in sorted((trees.series / "scripts/coccinelle").rglob("*.cocci"))
+        if re.search(r"^virtual\s+report", patch.read_text(), re.M)
+    ]
     version = run(["spatch", "--version"], "spatch").splitlines()[0]
-    step(f"{len(patches)} semantic patches over {len(names)} files")
+    announce(f"{len(patches)} semantic patches over {len(names)} files")
 
     def one(job: tuple[Path, str]) -> tuple[list[str], str]:
         patch, name = job
-        said = kept(options.build / "review", "cocci", [CODE, version, patch.read_bytes(), str(patch.relative_to(trees.series)), name,
-                    (trees.series / name).read_bytes()], lambda: both(patch, name))
+        said = keep_result(
+            options.build / "review",
+            "cocci",
+            [
+                version,
+                patch.read_bytes(),
+                str(patch.relative_to(trees.series)),
+                name,
+                (trees.series / name).read_bytes(),
+            ],
+            lambda: both(patch, name),
+        )
         return said["found"], said["failed"]
 
     def both(patch: Path, name: str) -> dict[str, Any]:
         label, before = patch.name.removesuffix(".cocci"), trees.base / name
         try:
-            found = report(trees.series, patch, name)
-        except Fault as fault:
+            found = run_spatch(trees.series, patch, name)
+        except UserError as fault:
             other = name if before.exists() else "mm/mm_init.c"
             try:
-                report(trees.base, patch, other)
-            except Fault:
+                run_spatch(trees.base, patch, other)
+            except UserError:
                 return {"found": [], "failed": label}
             return {"found": [f"{label}: {fault}"], "failed": ""}
         if found and before.exists():
-            found = added(report(trees.base, patch, name), found)
+            found = find_added(run_spatch(trees.base, patch, name), found)
         return {"found": [f"{label}: {line}" for line in found], "failed": ""}
 
     with ThreadPoolExecutor(options.jobs) as pool:
         said = list(pool.map(one, [(patch, name) for patch in patches for name in names]))
     failed = sorted({label for _, label in said if label})
-    note = f"{len(patches)} semantic patches, {len(names)} files" + (f"; not usable here, nor on the base: {', '.join(failed)}" if failed else "")
+    note = f"{len(patches)} semantic patches, {len(names)} files" + (
+        f"; not usable here, nor on the base: {', '.join(failed)}" if failed else ""
+    )
     return Verdict([line for found, _ in said for line in found], note)

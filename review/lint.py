@@ -24,45 +24,66 @@ AREAS = (
 ANYWHERE = ("MAINTAINERS", "Documentation/")
 # Endings of a description ("adds", "added", "adding") where the imperative is asked for (submitting-patches.rst), and words that only look so.
 DESCRIBES = re.compile(r"\w+(?:[^s]s|ed|ing)$")
-IMPERATIVE = {"bring", "embed", "exceed", "feed", "focus", "need", "proceed", "seed", "shed", "speed", "string", "succeed"}
+IMPERATIVE = {
+    "bring",
+    "embed",
+    "exceed",
+    "feed",
+    "focus",
+    "need",
+    "proceed",
+    "seed",
+    "shed",
+    "speed",
+    "string",
+    "succeed",
+}
 
 
-def subject(mail: str) -> str:
+def read_subject(mail: str) -> str:
     """Return the subject on one line, without what is in brackets before it."""
     text = re.sub(r"\n[ \t]", " ", mail.split("\nSubject: ", 1)[1])
     return re.sub(r"^(\[[^]]*\] *)+", "", text.split("\n", 1)[0])
 
 
-def files(mail: str) -> list[str]:
+def list_touched(mail: str) -> list[str]:
     """Return the files that a patch touches."""
     return re.findall(r"^diff --git a/\S+ b/(\S+)$", mail, re.M)
 
 
-def new_files(mail: str) -> list[str]:
+def list_new(mail: str) -> list[str]:
     """Return the files that a patch adds."""
     return re.findall(r"^diff --git a/\S+ b/(\S+)\nnew file mode", mail, re.M)
 
 
-def misplaced(prefix: str, touched: list[str]) -> list[str]:
+def judge_prefix(prefix: str, touched: list[str]) -> list[str]:
     """Return why no touched file asks for a subject with this prefix; nothing if one does, or if there are no files."""
-    about = [name for name in touched if not name.startswith(ANYWHERE)] or [name for name in touched if name != "MAINTAINERS"] or touched
+    about = (
+        [name for name in touched if not name.startswith(ANYWHERE)]
+        or [name for name in touched if name != "MAINTAINERS"]
+        or touched
+    )
     rules = {rule for name in about for folder, rule in AREAS if name.startswith(folder)}
     # "kasan, kmsan: ..." is about both.
-    if not about or all(any(re.fullmatch(rule, part) for rule in rules) for part in prefix.split(", ")):
+    if not about or all(
+        any(re.fullmatch(rule, part) for rule in rules) for part in prefix.split(", ")
+    ):
         return []
-    return [f"prefix {prefix} does not fit {about[0]}: {' or '.join(sorted(rules)) or 'nothing is known of that folder, see review/lint.py'}"]
+    return [
+        f"prefix {prefix} does not fit {about[0]}: {' or '.join(sorted(rules)) or 'nothing is known of that folder, see review/lint.py'}"
+    ]
 
 
-def about_subject(mail: str) -> list[str]:
+def judge_subject(mail: str) -> list[str]:
     """Return what is wrong with the subject: its length, prefix, case (mm, lib: lower; x86: upper, maintainer-tip.rst), mood."""
-    whole, touched = subject(mail), files(mail)
+    whole, touched = read_subject(mail), list_touched(mail)
     prefix, colon, said = whole.rpartition(": ")
     first = said.split(" ")[0]
     found = [f"subject of {len(whole)} columns"] * (len(whole) > COLUMNS)
     found += ["subject ends with a full stop"] * whole.endswith(".")
     if not colon:
         return [*found, "subject without a prefix"]
-    found += misplaced(prefix, touched)
+    found += judge_prefix(prefix, touched)
     if prefix.startswith("x86"):
         found += [f"x86 subject goes on in lower case: {first}"] * first[:1].islower()
     elif re.fullmatch(r"[A-Z][a-z]+", first):
@@ -72,9 +93,13 @@ def about_subject(mail: str) -> list[str]:
     return found
 
 
-def about_body(mail: str) -> list[str]:
+def judge_body(mail: str) -> list[str]:
     """Return what is wrong with the message: nothing said, or lines that are too long."""
-    message = mail.split("\n\n", 1)[1].split("\n---\n", 1)[0] if "\n---\n" in mail else mail.split("\n\n", 1)[1].split("\ndiff --git", 1)[0]
+    message = (
+        mail.split("\n\n", 1)[1].split("\n---\n", 1)[0]
+        if "\n---\n" in mail
+        else mail.split("\n\n", 1)[1].split("\ndiff --git", 1)[0]
+    )
     return ["no message"] * (not message.strip()) + [
         f"line of {len(line)} columns: {line}"
         for line in message.split("\n")
@@ -82,8 +107,10 @@ def about_body(mail: str) -> list[str]:
     ]
 
 
-def about_tags(mail: str) -> list[str]:
+def judge_tags(mail: str) -> list[str]:
     """Return tags that nobody gave, and new files without licence."""
     return [f"tag that nobody gave: {tag[0]}" for tag in TAGS.finditer(mail)] + [
-        f"new file without SPDX identifier: {file[1]}" for file in FILE.finditer(mail) if "SPDX-License-Identifier:" not in file[2]
+        f"new file without SPDX identifier: {file[1]}"
+        for file in FILE.finditer(mail)
+        if "SPDX-License-Identifier:" not in file[2]
     ]

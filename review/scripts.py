@@ -8,11 +8,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from checks.messages import added, without_lines
-from harness.process import Fault, git, run
-from harness.steps import Step
+from checks.warnings import find_added, strip_lines
+from harness.core.command import git, run
+from harness.core.errors import UserError
+from harness.kernel.patches import Patch
 from review import lint
-from review.verdict import Verdict, ask
+from review.verdict import Verdict, ask_tool
 
 C_FILE = (".c", ".h")
 SHEBANG = re.compile(r"#!\s*/\S*\b(?:ba|da)?sh\b")
@@ -25,81 +26,134 @@ FALSE = re.compile(
 )
 
 
-def checkpatch(base: Path, mail: Path) -> list[str]:
+def run_checkpatch(base: Path, mail: Path) -> list[str]:
     """Return what the base's checkpatch.pl --strict --codespell says of a patch or cover letter, without the missing sign-off and what FALSE holds."""
     # Asked of Debian's Python, whose package it is; another one first in PATH would make checkpatch.pl go without.
     where = "import codespell_lib, os; print(os.path.dirname(codespell_lib.__file__))"
-    words = Path(run(["/usr/bin/python3", "-c", where], "looking for codespell's words").strip()) / "data/dictionary.txt"
+    words = (
+        Path(run(["/usr/bin/python3", "-c", where], "looking for codespell's words").strip())
+        / "data/dictionary.txt"
+    )
     if not words.exists():
-        raise Fault(f"{words} is missing: run 'make tools'")
+        raise UserError(f"{words} is missing: run 'make tools'")
     # spdxcheck.py needs this environment's Python.
     env = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    options = ["--strict", "--codespell", f"--codespellfile={words}", "--no-signoff", "--terse", "--no-summary", "--show-types"]
-    lines = ask([base / "scripts/checkpatch.pl", *options, mail], base, env=env)
+    options = [
+        "--strict",
+        "--codespell",
+        f"--codespellfile={words}",
+        "--no-signoff",
+        "--terse",
+        "--no-summary",
+        "--show-types",
+    ]
+    lines = ask_tool([base / "scripts/checkpatch.pl", *options, mail], base, env=env)
     return [line.removeprefix(f"{mail}:") for line in lines if not FALSE.search(line)]
 
 
-def kernel_doc(base: Path, name: str, where: Path) -> list[str]:
+def run_kernel_doc(base: Path, name: str, where: Path) -> list[str]:
     """Return what kernel-doc -Wall says of a C file."""
     if not name.endswith(C_FILE):
         return []
     # It says some things twice.
-    return without_lines(dict.fromkeys(ask([sys.executable, "-B", base / "scripts/kernel-doc", "-none", "-Wall", name], where)))
+    return strip_lines(
+        dict.fromkeys(
+            ask_tool(
+                [sys.executable, "-B", base / "scripts/kernel-doc", "-none", "-Wall", name], where
+            )
+        )
+    )
 
 
-def includes(base: Path, name: str, where: Path) -> list[str]:
+def run_checkincludes(base: Path, name: str, where: Path) -> list[str]:
     """Return what a C file includes twice."""
     if not name.endswith(C_FILE):
         return []
-    return [line for line in ask([base / "scripts/checkincludes.pl", name], where) if line != "No duplicate includes found."]
+    return [
+        line
+        for line in ask_tool([base / "scripts/checkincludes.pl", name], where)
+        if line != "No duplicate includes found."
+    ]
 
 
-def shell(base: Path, name: str, where: Path) -> list[str]:
+def run_shellcheck(base: Path, name: str, where: Path) -> list[str]:
     """Return what shellcheck says of a shell script."""
     with (where / name).open("rb") as file:
         first = file.readline().decode(errors="replace")
-    return without_lines(ask(["shellcheck", "-f", "gcc", name], where)) if SHEBANG.match(first) else []
+    return (
+        strip_lines(ask_tool(["shellcheck", "-f", "gcc", name], where))
+        if SHEBANG.match(first)
+        else []
+    )
 
 
-def extract(home: Path, commit: str, names: list[str], where: Path) -> None:
+def extract_files(worktrees: Path, commit: str, names: list[str], where: Path) -> None:
     """Write the files of a commit that it has among names below where."""
-    for row in git(home / "base", "ls-tree", "-r", commit, "--", *names).splitlines():
+    for row in git(worktrees / "base", "ls-tree", "-r", commit, "--", *names).splitlines():
         mode, name = row.split(" ", 1)[0], row.split("\t", 1)[1]
         (where / name).parent.mkdir(parents=True, exist_ok=True)
-        (where / name).write_text(run(["git", "-C", home / "base", "cat-file", "blob", row.split()[2]], f"reading {name}"))
+        (where / name).write_text(
+            run(
+                ["git", "-C", worktrees / "base", "cat-file", "blob", row.split()[2]],
+                f"reading {name}",
+            )
+        )
         (where / name).chmod(int(mode[-3:], 8))
 
 
-def compared(tool: Callable[[Path, str, Path], list[str]]) -> Callable[[Path, Step], Verdict]:
+def compare_tool(tool: Callable[[Path, str, Path], list[str]]) -> Callable[[Path, Patch], Verdict]:
     """Return the check of a patch that compares what a tool says of each touched file before and after."""
 
-    def check(home: Path, step: Step) -> Verdict:
-        names, said = lint.files(step.patch.read_text()), []
+    def check(worktrees: Path, step: Patch) -> Verdict:
+        names, said = lint.list_touched(step.patch.read_text()), []
         for commit in (step.parent, step.commit):
             with tempfile.TemporaryDirectory() as folder:
                 where = Path(folder)
-                extract(home, commit, names, where)
-                said.append([line for name in names if (where / name).exists() for line in tool(home / "base", name, where)])
-        return Verdict(added(*said), f"{len(said[0])} -> {len(said[1])}")
+                extract_files(worktrees, commit, names, where)
+                said.append(
+                    [
+                        line
+                        for name in names
+                        if (where / name).exists()
+                        for line in tool(worktrees / "base", name, where)
+                    ]
+                )
+        return Verdict(find_added(*said), f"{len(said[0])} -> {len(said[1])}")
 
     return check
 
 
-def maintainers(home: Path, step: Step) -> Verdict:
+def check_maintainers(worktrees: Path, step: Patch) -> Verdict:
     """Find new files that MAINTAINERS, as the patch leaves it, gives to nobody in particular."""
-    names, found = lint.new_files(step.patch.read_text()), []
+    names, found = lint.list_new(step.patch.read_text()), []
     with tempfile.TemporaryDirectory() as folder:
         where = Path(folder)
-        extract(home, step.commit, [*names, "MAINTAINERS"], where)
+        extract_files(worktrees, step.commit, [*names, "MAINTAINERS"], where)
         for name in names:
-            command: list[str | Path] = [home / "base/scripts/get_maintainer.pl", "--no-tree", f"--mpath={where / 'MAINTAINERS'}", "--no-git", "--no-git-fallback"]
-            lines = "\n".join(run([*command, "--sections", "-f", name], f"get_maintainer.pl {name}", cwd=where).splitlines())
+            command: list[str | Path] = [
+                worktrees / "base/scripts/get_maintainer.pl",
+                "--no-tree",
+                f"--mpath={where / 'MAINTAINERS'}",
+                "--no-git",
+                "--no-git-fallback",
+            ]
+            lines = "\n".join(
+                run(
+                    [*command, "--sections", "-f", name], f"get_maintainer.pl {name}", cwd=where
+                ).splitlines()
+            )
             sections = {section.split("\n", 1)[0] for section in lines.strip().split("\n\n")}
             if not sections - EVERYTHING:
                 found.append(f"{name} is in no section of MAINTAINERS")
     return Verdict(found, f"{len(names)} new")
 
 
-def whitespace(home: Path, step: Step) -> Verdict:
+def check_whitespace(worktrees: Path, step: Patch) -> Verdict:
     """Find what git takes for white space errors."""
-    return Verdict(ask(["git", "-C", home / "base", "diff", "--check", step.parent, step.commit], home, (0, 2)))
+    return Verdict(
+        ask_tool(
+            ["git", "-C", worktrees / "base", "diff", "--check", step.parent, step.commit],
+            worktrees,
+            (0, 2),
+        )
+    )

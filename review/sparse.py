@@ -4,23 +4,28 @@
 import shutil
 from pathlib import Path
 
-from harness.debian import Apt, Gone
-from harness.options import Options
-from harness.process import Fault, run, step
+from harness.core.command import run
+from harness.core.debian import Apt, NotOffered
+from harness.core.errors import UserError
+from harness.core.options import Options
+from harness.core.progress import announce
 from review.verdict import Skip
 
 SUITES = ("sid", "trixie-backports")
 
 
-def usable(program: str | Path, tree: Path) -> bool:
+def is_usable(program: str | Path, tree: Path) -> bool:
     """Return whether the kernel's own check accepts a sparse; make leaves one that it rejects out with no more than a warning."""
-    return run(["sh", tree / "scripts/checker-valid.sh", program], "scripts/checker-valid.sh").strip() == "1"
+    return (
+        run(["sh", tree / "scripts/checker-valid.sh", program], "scripts/checker-valid.sh").strip()
+        == "1"
+    )
 
 
-def sparse(options: Options, tree: Path) -> Path:
+def find_sparse(options: Options, tree: Path) -> Path:
     """Return a sparse that the kernel tree accepts; Raises Skip when there is none to be had."""
     installed, made = shutil.which("sparse"), options.build / "sparse"
-    if installed and usable(installed, tree):
+    if installed and is_usable(installed, tree):
         return Path(installed)
     if not made.exists():
         fetched = options.build / "sparse.tmp"
@@ -29,16 +34,25 @@ def sparse(options: Options, tree: Path) -> Path:
         apt = Apt(fetched, "deb-src")
         try:
             package = apt.fetch("sparse", apt.offered("sparse", SUITES))
-        except Gone as gone:
+        except NotOffered as gone:
             raise Skip(f"the installed sparse is too old for this kernel, and {gone}") from None
-        step(f"building {package.stem}")
-        run(["dpkg-source", "--no-check", "--extract", package, fetched / "source"], "unpacking sparse")
-        run(["make", "-C", fetched / "source", f"-j{options.jobs}", "CC=gcc", "sparse"], "building sparse", log=options.build / "sparse.log")
-        if not usable(fetched / "source/sparse", tree):
-            raise Fault(f"{tree / 'scripts/checker-valid.sh'} accepts neither the installed sparse nor {package.stem}: install a later one")
+        announce(f"building {package.stem}")
+        run(
+            ["dpkg-source", "--no-check", "--extract", package, fetched / "source"],
+            "unpacking sparse",
+        )
+        run(
+            ["make", "-C", fetched / "source", f"-j{options.jobs}", "CC=gcc", "sparse"],
+            "building sparse",
+            log=options.build / "sparse.log",
+        )
+        if not is_usable(fetched / "source/sparse", tree):
+            raise UserError(
+                f"{tree / 'scripts/checker-valid.sh'} accepts neither the installed sparse nor {package.stem}: install a later one"
+            )
         shutil.copy(fetched / "source/sparse", options.build / "sparse.new")
         shutil.rmtree(fetched)
         (options.build / "sparse.new").rename(made)
-    if not usable(made, tree):
-        raise Fault(f"{made} is no sparse that the kernel accepts: remove it")
+    if not is_usable(made, tree):
+        raise UserError(f"{made} is no sparse that the kernel accepts: remove it")
     return made

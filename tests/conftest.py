@@ -5,21 +5,17 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support import Stage
 
-from harness import initramfs, options, process, tree
+from harness.core import command, folders, options
+from harness.kernel import tree
+from harness.vm import initramfs
 
 sys.dont_write_bytecode = True
-Stage = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Name the marks."""
-    config.addinivalue_line("markers", "full: only for make test-all")
-    config.addinivalue_line("markers", "cell: a cell of the matrix, set for each test of the real trees")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -33,13 +29,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print a line for each cell, in their order: its outcome, its time with that of what is made first for it, why it was skipped; then counts."""
     lines: dict[str, tuple[str, float, str]] = {}
     for report in sorted(
-        (report for group in terminalreporter.stats.values() for report in group if isinstance(report, pytest.TestReport)),
+        (
+            report
+            for group in terminalreporter.stats.values()
+            for report in group
+            if isinstance(report, pytest.TestReport)
+        ),
         key=lambda report: report.start,
     ):
         if "cell" not in report.keywords:
             continue
         outcome, seconds, why = lines.get(report.nodeid, ("", 0.0, ""))
-        if not report.passed or report.when == "call" and not outcome:
+        if not report.passed or (report.when == "call" and not outcome):
             outcome = report.outcome.upper()
         if report.skipped and isinstance(report.longrepr, tuple):
             why = f"  {report.longrepr[2]}"
@@ -49,35 +50,33 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.section("the matrix")
     for name, (outcome, seconds, why) in lines.items():
         minutes, seconds = divmod(round(seconds), 60)
-        terminalreporter.write_line(f"{outcome:7} {minutes:3}:{seconds:02}  {name.removeprefix('tests/')}{why}")
+        terminalreporter.write_line(
+            f"{outcome:7} {minutes:3}:{seconds:02}  {name.removeprefix('tests/')}{why}"
+        )
     counts = Counter(outcome.lower() for outcome, _, _ in lines.values())
-    terminalreporter.write_line(f"{len(lines)} cells: {', '.join(f'{number} {outcome}' for outcome, number in sorted(counts.items()))}")
+    terminalreporter.write_line(
+        f"{len(lines)} cells: {', '.join(f'{number} {outcome}' for outcome, number in sorted(counts.items()))}"
+    )
 
 
 @pytest.fixture(scope="session")
 def chosen() -> Iterator[options.Options]:
     """The options of this run, its build folder locked until the last test."""
-    found = options.read()
-    with process.locked(found.build):
+    found = options.read_options()
+    with folders.lock_build(found.build):
         yield found
 
 
 @pytest.fixture(scope="session")
-def trees(chosen: options.Options) -> tree.Tree:
+def trees(chosen: options.Options) -> tree.Trees:
     """The real base and series trees."""
-    return tree.tree(chosen)
+    return tree.apply_series(chosen)
 
 
 @pytest.fixture(scope="session")
-def image(chosen: options.Options, trees: tree.Tree) -> Path:
+def image(chosen: options.Options, trees: tree.Trees) -> Path:
     """The initramfs with the series' selftest."""
-    return initramfs.initramfs(chosen, trees.series)
-
-
-def need(missing: list[str]) -> None:
-    """Skip the test if programs that it needs are not installed."""
-    if missing:
-        pytest.skip(f"{', '.join(missing)} not installed")
+    return initramfs.make_initramfs(chosen, trees.series)
 
 
 @pytest.fixture
@@ -85,15 +84,19 @@ def toy(tmp_path: Path) -> Path:
     """A repository that looks like kernel 7.3.0-rc7, with the tag and three commits after it."""
     repository = tmp_path / "toy"
     repository.mkdir()
-    process.git(repository, "init", "-q", "-b", "main")
-    (repository / "Makefile").write_text("# SPDX\nVERSION = 7\nPATCHLEVEL = 3\nSUBLEVEL = 0\nEXTRAVERSION = -rc7\n")
+    command.git(repository, "init", "-q", "-b", "main")
+    (repository / "Makefile").write_text(
+        "# SPDX\nVERSION = 7\nPATCHLEVEL = 3\nSUBLEVEL = 0\nEXTRAVERSION = -rc7\n"
+    )
     (repository / "mm.c").write_text("".join(f"line {n};\n" for n in range(20)))
-    process.git(repository, "add", ".")
-    process.git(repository, "commit", "-q", "-m", "base")
-    process.git(repository, "tag", "v7.3-rc7")
+    command.git(repository, "add", ".")
+    command.git(repository, "commit", "-q", "-m", "base")
+    command.git(repository, "tag", "v7.3-rc7")
     for number, line in enumerate((3, 9, 15), 1):
-        (repository / "mm.c").write_text((repository / "mm.c").read_text().replace(f"line {line};", f"better {line};"))
-        process.git(
+        (repository / "mm.c").write_text(
+            (repository / "mm.c").read_text().replace(f"line {line};", f"better {line};")
+        )
+        command.git(
             repository,
             "commit",
             "-q",
@@ -111,7 +114,7 @@ def toy_series(toy: Path, tmp_path: Path) -> Path:
     """A series/ folder of two topics, `a` with a cover letter and two patches and `b` with one."""
     series = tmp_path / "series"
     for topic, commits in (("a", "v7.3-rc7..HEAD~1"), ("b", "HEAD~1..HEAD")):
-        process.git(
+        command.git(
             toy,
             "format-patch",
             "-q",
@@ -140,7 +143,7 @@ def toy_series(toy: Path, tmp_path: Path) -> Path:
 def toy_options(toy: Path, tmp_path: Path) -> options.Options:
     """Options that take the toy as the base and build beside it."""
     (tmp_path / "build").mkdir()
-    return options.read({"LINUX": str(toy), "BUILD": str(tmp_path / "build")})
+    return options.read_options({"LINUX": str(toy), "BUILD": str(tmp_path / "build")})
 
 
 @pytest.fixture
@@ -150,7 +153,7 @@ def stage(tmp_path: Path) -> Stage:
     def call(name: str, **env: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
             [sys.executable, "-B", "-m", name],
-            cwd=process.ROOT,
+            cwd=folders.ROOT,
             text=True,
             capture_output=True,
             timeout=120,

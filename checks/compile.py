@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The objects that the series touches, compiled alone for an architecture, with what the compiler says at W=1."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from checks.warnings import find_warnings
+from harness.core import architectures
+from harness.core.command import git
+from harness.core.errors import UserError
+from harness.core.options import Options
+from harness.kernel.config import KernelConfig, configure
+from harness.kernel.toolchain import Toolchain, split_targets
+from harness.kernel.tree import Trees
+
+# They include the headers that the series touches; memremap is the caller.
+USERS = ("drivers/md/dm-writecache.c", "mm/memremap.c", "mm/sparse-vmemmap.c")
+# Not objects of an ordinary kernel: user space, what must not compile, and the sanitizers' own
+# tests, which are those of SANITIZERS.
+ELSEWHERE = (":!tools", ":!lib/test_fortify", ":!mm/kasan", ":!mm/kmsan", ":!kernel/kcsan")
+# Tests that KUNIT_ALL_TESTS leaves out; this one needs ZONE_DEVICE and does not exist on s390.
+MEMMAP_TEST = "mm/tests/zone_device_memmap_kunit.c"
+MEMMAP_LINE = "CONFIG_ZONE_DEVICE_MEMMAP_KUNIT_TEST=y\n"
+OBJECTS = ("common", "disks", "fortify", "kunit")
+EVERY_TEST = "CONFIG_KUNIT_ALL_TESTS=y"
+# For dm-writecache.c.
+WRITECACHE = "CONFIG_DM_WRITECACHE=y"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What to compile for.
+
+    zone_device says whether ZONE_DEVICE exists there; users are users of the headers of its own.
+    """
+
+    config: KernelConfig
+    zone_device: bool = True
+    users: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name the target."""
+        return self.config.name
+
+    def choose(self, zone_device: bool) -> KernelConfig:
+        """Return the configuration with or without ZONE_DEVICE."""
+        if not zone_device:
+            return self.config
+        fragments = ("zone_device", *self.config.fragments)
+        return replace(
+            self.config, fragments=fragments, lines=(*self.config.lines, "CONFIG_FS_DAX=y")
+        )
+
+
+def target(
+    architecture: architectures.Architecture,
+    *lines: str,
+    name: str = "",
+    llvm: str = "",
+    fragments: tuple[str, ...] = (),
+    zone_device: bool = True,
+    users: tuple[str, ...] = (),
+) -> Target:
+    """Return a target of an architecture with lines on top of the objects' fragments."""
+    tools = Toolchain(architecture, llvm)
+    asked = (EVERY_TEST, WRITECACHE, *lines)
+    config = KernelConfig(name or architecture.name, (*OBJECTS, *fragments), asked, tools)
+    return Target(config, zone_device, users)
+
+
+WIDE = "CONFIG_64BIT=y"
+# Deferred initialisation shares mm/mm_init.c; KMSAN excludes it.
+DEFERRED = "CONFIG_DEFERRED_STRUCT_PAGE_INIT=y"
+USERCOPY = ("arch/x86/lib/usercopy_64.c",)
+X86_64 = target(architectures.X86_64, WIDE, DEFERRED, users=USERCOPY)
+CLANG = target(
+    architectures.X86_64, WIDE, DEFERRED, name="x86_64-clang", llvm="-19", users=USERCOPY
+)
+# ZONE_DEVICE needs SPARSEMEM_VMEMMAP, which is 64-bit, and UML knows only FLATMEM.
+I386 = target(architectures.I386, zone_device=False)
+UML = target(architectures.UML, WIDE, zone_device=False)
+ARM64 = target(architectures.ARM64)
+SPARSEMEM = "CONFIG_SPARSEMEM_MANUAL=y"
+TARGETS = (
+    X86_64,
+    CLANG,
+    I386,
+    UML,
+    ARM64,
+    target(architectures.RISCV64, "CONFIG_ARCH_RV64I=y", "CONFIG_MMU=y", SPARSEMEM),
+    target(architectures.S390),
+    target(
+        architectures.POWERPC64,
+        "CONFIG_PPC64=y",
+        "CONFIG_PPC_BOOK3S_64=y",
+        "CONFIG_CPU_LITTLE_ENDIAN=y",
+    ),
+    # KFENCE makes it the one ZONE_DEVICE architecture with WANT_PAGE_VIRTUAL.
+    target(architectures.LOONGARCH64, WIDE, SPARSEMEM, "CONFIG_KFENCE=y", llvm="-19"),
+)
+# The sanitizers' own tests, by folder, compile with their sanitizer only.
+DEBUG = "CONFIG_DEBUG_KERNEL=y"
+SANITIZERS = {
+    folder: target(
+        architectures.X86_64,
+        WIDE,
+        DEBUG,
+        name=f"x86_64-{name}",
+        llvm=llvm,
+        fragments=("tracers", name),
+    )
+    for folder, name, llvm in (
+        ("mm/kasan/", "kasan", ""),
+        ("mm/kmsan/", "kmsan", "-19"),
+        ("kernel/kcsan/", "kcsan", ""),
+    )
+}
+# Where memcpy_nt() is memcpy(), for KASAN's.
+FALLBACK = target(
+    architectures.ARM64,
+    DEBUG,
+    "CONFIG_KASAN=y",
+    "CONFIG_KASAN_GENERIC=y",
+    "CONFIG_KASAN_KUNIT_TEST=y",
+    name="arm64-kasan",
+    fragments=("tracers",),
+)
+
+
+def list_touched(trees: Trees, *where: str) -> list[str]:
+    """Return the C files that the series adds or changes in a folder, or else in the kernel proper."""
+    args = ("diff", "--name-only", "--diff-filter=AM", "base", "HEAD", "--")
+    return git(trees.series, *args, *(where or ("*.c", *ELSEWHERE))).split()
+
+
+class Compilation:
+    """Objects of one worktree for one target, under build/objects/.
+
+    They are those of files, or else of what the series touches and of users of it. ZONE_DEVICE on
+    and off share what is generated.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        trees: Trees,
+        source: Path,
+        target: Target,
+        files: Sequence[str] = (),
+    ) -> None:
+        self.options, self.source, self.target = options, source, target
+        self.files = [*files] or [*list_touched(trees), *USERS, *target.users]
+        self.out = options.build / f"objects/{target.name}-{source.name}"
+        self.config: set[str] = set()
+
+    def configure(self, zone_device: bool) -> None:
+        """Configure, and make what every object needs.
+
+        Raises UserError when a tool is missing or a line vanishes.
+        """
+        config = self.target.choose(zone_device)
+        if missing := config.missing():
+            raise UserError(f"{', '.join(missing)} is missing: run 'make tools-all'")
+        what = f"the objects ({self.target.name}, {self.source.name})"
+        arch = config.tools.architecture.name
+        tested = zone_device and arch != "s390" and (self.source / MEMMAP_TEST).exists()
+        configure(self.options, config, self.source, self.out, what, MEMMAP_LINE * tested)
+        self.config = set((self.out / ".config").read_text().splitlines())
+        self.make("prepare")
+
+    def make(self, *targets: str, jobs: int | None = None) -> str:
+        """Return what make says at W=1; Raises UserError when it fails."""
+        what = f"make {targets[-1]} ({self.target.name}, {self.source.name})"
+        return self.target.config.tools.make(
+            self.options, self.source, self.out, what, "-s", "W=1", *targets, jobs=jobs
+        )
+
+    def name_object(self, file: str) -> str:
+        """Return the object made from a C file, empty if this tree or configuration makes none."""
+        if not (self.source / file).exists():
+            return ""
+        folder = next(
+            folder for folder in Path(file).parents if (self.source / folder / "Makefile").exists()
+        )
+        name = re.escape(str(Path(file).relative_to(folder).with_suffix(".o")))
+        makefile = (self.source / folder / "Makefile").read_text()
+        rule = re.search(rf"^obj-\$\((\w+)\).*[ \t]{name}\b", makefile, re.M)
+        return f"{file.removesuffix('c')}o" if not rule or f"{rule[1]}=y" in self.config else ""
+
+    def compile(self) -> tuple[list[str], list[str]]:
+        """Compile anew and return the objects' names and the warnings, without line numbers.
+
+        Raises UserError when it fails.
+        """
+        made = [name for file in self.files if (name := self.name_object(file))]
+        for name in made:
+            (self.out / name).unlink(missing_ok=True)
+        said = [self.make(*some, jobs=jobs) for jobs, some in split_targets(made)]
+        if lacking := [name for name in made if not (self.out / name).exists()]:
+            raise UserError(
+                f"make left out {', '.join(lacking)} ({self.target.name}, {self.source.name}): "
+                f"see {self.out}/make.log"
+            )
+        return made, find_warnings("".join(said), self.source)

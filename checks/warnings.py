@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What compilers and checking tools say, brought into a form in which base and series can be compared."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+LINE = re.compile(r"(?<=\D):\d+\b(:\d+\b)?|(?<=\bline) \d+\b")
+WARNING = re.compile(r"\bwarning: ", re.I)
+
+
+def strip_lines(lines: Iterable[str]) -> list[str]:
+    """Return messages without their line numbers, so that moved lines compare equal."""
+    return [LINE.sub("", line) for line in lines]
+
+
+def find_warnings(said: str, source: Path) -> list[str]:
+    """Return the warnings in make's output by file below source and text, sorted."""
+    tree = re.compile(rf"\S*/{re.escape(f'{source.parent.name}/{source.name}')}/")
+    return sorted(
+        strip_lines(
+            tree.sub("", line.strip()) for line in said.splitlines() if WARNING.search(line)
+        )
+    )
+
+
+def find_added(before: Iterable[str], after: Iterable[str]) -> list[str]:
+    """Return what after has more of than before."""
+    return list((Counter(after) - Counter(before)).elements())

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`make bench`: rebinds timed in the VM, as samples, table and plot."""

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The measurement: interleaved boots of both kernels, their times kept as JSON."""
+
+import dataclasses
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from harness.core.cache import replace
+from harness.core.cpu import describe_cpu
+from harness.core.errors import UserError
+from harness.core.options import Options
+from harness.core.progress import announce, say
+from harness.core.stages import run_stage
+from harness.kernel.images import Kernel, build_pair
+from harness.kernel.tree import apply_series
+from harness.vm import console
+from harness.vm.accel import choose_accel
+from harness.vm.devices import DEVICES, count_pages
+from harness.vm.guest import Guest, boot_guest, find_qemu, need_memory
+from harness.vm.initramfs import make_initramfs
+
+
+def report_progress(options: Options, what: str) -> Callable[[str], None]:
+    """Return a callback that reports the guest's stages and every few rebinds."""
+    every = max(1, options.rebinds // 3)
+
+    def tell(spoken: str) -> None:
+        if spoken.startswith(console.STAGE):
+            announce(f"{what}: {spoken.removeprefix(console.STAGE)}")
+        elif (match := console.REBIND.match(spoken)) and int(match["number"]) % every == 0:
+            name = DEVICES[int(match["device"])].name
+            say(
+                f"{what}: {name} {match['number']}/{match['of']}, "
+                f"memmap {match['memmap']} ms, bind {match['bind']} ms"
+            )
+
+    return tell
+
+
+def measure_boot(
+    options: Options, kernel: Kernel, image: Path, accelerator: str, log: Path, what: str
+) -> dict[str, console.Times]:
+    """Boot a kernel once and return its times.
+
+    Raises UserError when the guest fails or its console does not add up.
+    """
+    words = f"zdm.do=rebind zdm.rebinds={options.rebinds}"
+    guest = Guest(kernel, image, accelerator, options.gib, words, devices=DEVICES)
+    limit = 300 + options.gib * options.rebinds * len(DEVICES) / 10
+    text = boot_guest(guest, log, report_progress(options, what), limit)
+    pages = count_pages(DEVICES, options.gib)
+    try:
+        return console.read_times(text, kernel.release, options.rebinds, pages)
+    except console.BadConsole as bad:
+        raise UserError(f"{what}: {bad} (whole console: {log})") from None
+
+
+def boot_all(
+    options: Options, pair: Sequence[Kernel], image: Path, accelerator: str, logs: Path
+) -> list[dict[str, object]]:
+    """Boot base, series, base, series... and return what samples.json tells of each boot."""
+    boots: list[dict[str, object]] = []
+    for number in range(1, options.boots + 1):
+        for name, kernel in zip(("base", "series"), pair, strict=True):
+            what = f"boot {len(boots) + 1}/{2 * options.boots} ({kernel.name}, {accelerator})"
+            announce(what)
+            log = logs / f"{number}-{name}.log"
+            found = measure_boot(options, kernel, image, accelerator, log, what)
+            boots.append(
+                {
+                    "kernel": name,
+                    "release": kernel.release,
+                    "build": kernel.image.parent.name,
+                    "devices": {key: dataclasses.asdict(times) for key, times in found.items()},
+                }
+            )
+    return boots
+
+
+def measure_kernels(options: Options) -> Path:
+    """Build what is needed, boot both kernels in turns and return the folder of the measurement.
+
+    It holds samples.json and the consoles, and appears whole or not at all. Raises UserError as
+    the stages do.
+    """
+    qemu = find_qemu(options.arch)
+    trees = apply_series(options)
+    pair = build_pair(options, trees)
+    image = make_initramfs(options, trees.series)
+    need_memory(options.gib, DEVICES)
+    accelerator = choose_accel(options, pair[0], image)
+    with replace(options.bench) as new:
+        new.mkdir()
+        samples = {
+            "date": time.strftime("%Y-%m-%d"),
+            "arch": options.arch,
+            "accelerator": accelerator,
+            "cpu": describe_cpu(),
+            "qemu": qemu,
+            "gib": options.gib,
+            "pages": count_pages(DEVICES, options.gib),
+            "rebinds": options.rebinds,
+            "boots": boot_all(options, pair, image, accelerator, new),
+        }
+        (new / "samples.json").write_text(json.dumps(samples, indent=1) + "\n")
+    return options.bench
+
+
+if __name__ == "__main__":
+    run_stage(measure_kernels)

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The table: what the samples say, per device and kernel, first binds and rebinds apart."""
+
+import json
+import math
+import os
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.core.errors import UserError
+from harness.core.options import read_options
+from harness.core.stages import run_program
+
+JIFFIES = 2
+LEAST = 3
+UNITS = {"icount": "million instructions"}
+KINDS = {"first": "memmap, first bind", "memmap": "memmap, rebind", "bind": "whole bind, rebind"}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The figures of one sample, in its unit; low to high is the mean's 95 % interval, nan below LEAST values."""
+
+    n: int
+    least: float
+    median: float
+    mean: float
+    stdev: float
+    low: float
+    high: float
+
+
+def student(freedom: int) -> float:
+    """Return the two-sided 95 % point of Student's t distribution, within 0.001."""
+    scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(
+        freedom * math.pi
+    )
+
+    def inside(point: float, parts: int = 2000) -> float:
+        width = point / parts
+        ends: list[float] = [
+            scale * (1 + (i * width) ** 2 / freedom) ** (-(freedom + 1) / 2)
+            for i in range(parts + 1)
+        ]
+        return 2 * width / 3 * (ends[0] + 4 * sum(ends[1::2]) + 2 * sum(ends[2:-1:2]) + ends[-1])
+
+    low, high = 1.9, 13.0
+    while high - low > 1e-4:
+        middle = (low + high) / 2
+        low, high = (middle, high) if inside(middle) < 0.95 else (low, middle)
+    return low
+
+
+def summarise(values: list[float]) -> Summary:
+    """Return the figures of values, of which there is at least one."""
+    mean = statistics.fmean(values)
+    spread = statistics.stdev(values) if len(values) > 1 else math.nan
+    half = (
+        student(len(values) - 1) * spread / math.sqrt(len(values))
+        if len(values) >= LEAST
+        else math.nan
+    )
+    return Summary(
+        len(values), min(values), statistics.median(values), mean, spread, mean - half, mean + half
+    )
+
+
+def is_possible(memmap: float, bind: float) -> bool:
+    """Return whether a rebind's times can be true: on an overloaded host the guest's jiffies jump, and a part takes longer than the whole."""
+    return memmap <= bind + JIFFIES
+
+
+def select_values(samples: dict[str, Any], kernel: str, device: str, kind: str) -> list[float]:
+    """Return one kind of times (first, memmap, bind) in milliseconds, over all boots of a kernel, rebinds only where possible().
+
+    Raises UserError if none is left.
+    """
+    devices: list[dict[str, Any]] = [
+        boot["devices"][device] for boot in samples["boots"] if boot["kernel"] == kernel
+    ]
+    if kind == "first":
+        return [times["first"] for times in devices]
+    found = [
+        time
+        for times in devices
+        for time, *pair in zip(times[kind], times["memmap"], times["bind"], strict=True)
+        if is_possible(*pair)
+    ]
+    if not found:
+        raise UserError(
+            f"the guest's clock jumped in every rebind of {device} on {kernel}: let the machine come to rest and measure again"
+        )
+    return found
+
+
+def count_excluded(samples: dict[str, Any]) -> int:
+    """Return the number of rebinds whose times are not possible()."""
+    return sum(
+        not is_possible(*pair)
+        for boot in samples["boots"]
+        for times in boot["devices"].values()
+        for pair in zip(times["memmap"], times["bind"], strict=True)
+    )
+
+
+def compute_change(base: float, series: float) -> float:
+    """Return the change from base to series in per cent, negative when the series takes less."""
+    return math.nan if base == 0 else 100 * (series - base) / base
+
+
+def name_unit(samples: dict[str, Any]) -> str:
+    """Name the unit of the guest's milliseconds."""
+    return UNITS.get(samples["accelerator"], "ms")
+
+
+def make_label(samples: dict[str, Any]) -> str:
+    """Return the line without which no figure should be shown: what was measured, where and when."""
+    release = samples["boots"][0]["release"].partition("-base")[0]
+    arch = f"{samples['arch']} " if "arch" in samples else ""
+    return (
+        f"{samples['gib']} GiB, {arch}kernel {release}, {samples['accelerator'].upper()} (QEMU {samples['qemu']}) on {samples['cpu']}, "
+        f"{samples['date']}, {len(samples['boots']) // 2} boots x {samples['rebinds']} rebinds per kernel"
+    )
+
+
+def format_table(samples: dict[str, Any]) -> str:
+    """Return the table as text."""
+
+    def number(value: float, places: int = 1) -> str:
+        return "-" if math.isnan(value) else f"{value:.{places}f}"
+
+    rows = [
+        f"ZONE_DEVICE memmap initialisation, {'time in ' * (name_unit(samples) == 'ms')}{name_unit(samples)}",
+        make_label(samples),
+        "pages: " + ", ".join(f"{device} {pages}" for device, pages in samples["pages"].items()),
+        "",
+        f"{'device':12}{'what':20}{'kernel':8}{'n':>4}{'min':>9}{'median':>9}{'mean':>9}{'stdev':>8}  {'95% of mean':18}{'change':>8}",
+    ]
+    for device in samples["pages"]:
+        for kind, name in KINDS.items():
+            both = {
+                kernel: summarise(select_values(samples, kernel, device, kind))
+                for kernel in ("base", "series")
+            }
+            for kernel, s in both.items():
+                interval = "-" if math.isnan(s.low) else f"{s.low:.1f} - {s.high:.1f}"
+                delta = (
+                    f"{compute_change(both['base'].mean, s.mean):+.1f} %"
+                    if kernel == "series"
+                    else ""
+                )
+                rows.append(
+                    f"{device:12}{name:20}{kernel:8}{s.n:4}{number(s.least):>9}{number(s.median):>9}{number(s.mean):>9}{number(s.stdev):>8}  "
+                    f"{interval:18}{delta:>8}".rstrip()
+                )
+    if jumped := count_excluded(samples):
+        rows += [
+            "",
+            f"Left out: {jumped} rebinds whose memmap took longer than their whole bind, because the guest's",
+            "clock jumped: the host was busy with something else.",
+        ]
+    if samples["accelerator"] == "tcg":
+        rows += [
+            "",
+            "TCG emulates the processor: a non-temporal store is a plain store there, so",
+            "this compares the work that each kernel does, not what real memory makes of it.",
+        ]
+    if samples["accelerator"] == "icount":
+        rows += [
+            "",
+            "The guest's clocks count the instructions that it executes, whatever the host does:",
+            "this is the work that each kernel does, not the time that a real processor takes for it.",
+        ]
+    return "\n".join(rows) + "\n"
+
+
+def load_samples(folder: Path) -> dict[str, Any]:
+    """Return the samples under folder; Raises UserError if there are none."""
+    if not (folder / "samples.json").exists():
+        raise UserError(f"{folder} holds no samples: run 'make bench'")
+    found: dict[str, Any] = json.loads((folder / "samples.json").read_text())
+    return found
+
+
+def write_report(folder: Path) -> str:
+    """Return the table of the samples under folder, which table.txt there keeps; Raises UserError if there are none."""
+    text = format_table(load_samples(folder))
+    (folder / "table.txt").write_text(text)
+    return text
+
+
+if __name__ == "__main__":
+    run_program(lambda: print(write_report(read_options(os.environ).bench)))

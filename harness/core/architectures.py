@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What each architecture needs: its tools, and how QEMU runs it. Adding one starts here.
+
+An architecture with a machine is a choice of ARCH= and has a fragment of its name in configs/.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The guest that QEMU makes: tcg is for the kernel's command line when QEMU emulates."""
+
+    image: str
+    qemu: str
+    board: str
+    console: str
+    tcg: str = ""
+    firmware: Path | None = None
+    packages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """One architecture by our name and the kernel's, with the packages that cross-compile for it.
+
+    cross is the prefix of the GNU tools, qemu runs its KUnit kernels (kunit.py, which picks the
+    machine), library names the kernel's own routines that the replay links, runner runs a user
+    program of it here.
+    """
+
+    name: str
+    kernel: str
+    cross: str = ""
+    packages: tuple[str, ...] = ()
+    machine: Machine | None = None
+    qemu: str = ""
+    library: Mapping[str, str] = field(default_factory=dict, hash=False)
+    runner: tuple[str, ...] = ()
+
+
+X86_64 = Architecture(
+    "x86_64",
+    "x86_64",
+    machine=Machine(
+        "arch/x86/boot/bzImage",
+        "qemu-system-x86_64",
+        "q35",
+        "ttyS0",
+        # The emulated TSC ticks as the host's, and on a busy host the guest misjudges its rate
+        # by up to ten times; the HPET shows true time. The check that the timer interrupt works
+        # fails there at times.
+        "clocksource=hpet tsc=unstable no_timer_check",
+        packages=("qemu-system-x86",),
+    ),
+    qemu="qemu-system-x86_64",
+    library={f"mem{name}": f"arch/x86/lib/mem{name}_64.o" for name in ("set", "cpy", "move")},
+)
+ARM64 = Architecture(
+    "arm64",
+    "arm64",
+    "aarch64-linux-gnu-",
+    ("gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"),
+    Machine(
+        "arch/arm64/boot/Image",
+        "qemu-system-aarch64",
+        "virt",
+        "ttyAMA0",
+        # Only ACPI describes an NVDIMM there, and only firmware hands it on.
+        firmware=Path("/usr/share/qemu-efi-aarch64/QEMU_EFI.fd"),
+        packages=("qemu-system-arm", "qemu-efi-aarch64"),
+    ),
+    qemu="qemu-system-aarch64",
+    library={"memset": "arch/arm64/lib/memset.o", "memcpy": "arch/arm64/lib/memcpy.o"},
+    runner=("qemu-aarch64",),
+)
+I386 = Architecture("i386", "i386", qemu="qemu-system-i386")
+UML = Architecture("um", "um")
+RISCV64 = Architecture("riscv64", "riscv", "riscv64-linux-gnu-", ("gcc-riscv64-linux-gnu",))
+S390 = Architecture("s390", "s390", "s390x-linux-gnu-", ("gcc-s390x-linux-gnu",))
+POWERPC64 = Architecture(
+    "powerpc64", "powerpc", "powerpc64le-linux-gnu-", ("gcc-powerpc64le-linux-gnu",)
+)
+# Debian 12 has no gcc for it; clang will do.
+LOONGARCH64 = Architecture("loongarch64", "loongarch")
+
+ARCHITECTURES = {
+    architecture.name: architecture
+    for architecture in (X86_64, ARM64, I386, UML, RISCV64, S390, POWERPC64, LOONGARCH64)
+}
+# What ARCH= can name.
+GUESTS = tuple(name for name, architecture in ARCHITECTURES.items() if architecture.machine)
+
+
+def get_machine(name: str) -> Machine:
+    """Return the machine of an architecture in GUESTS."""
+    machine = ARCHITECTURES[name].machine
+    assert machine
+    return machine

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Files that appear whole or not at all, and results kept by a key of what they were made from."""
+
+import contextlib
+import functools
+import hashlib
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from harness.core.folders import ROOT
+
+# What decides a result besides the kernel: all code and data of the harness.
+CODE = ("harness", "checks", "review", "configs", "guest", "replay", "probes")
+
+
+def digest(*parts: str | bytes) -> str:
+    """Return twelve hex digits that stand for all of parts."""
+    whole = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        whole.update(len(data).to_bytes(8, "little") + data)
+    return whole.hexdigest()[:12]
+
+
+@functools.cache
+def digest_harness(root: Path = ROOT) -> str:
+    """Return a digest of every file of the harness, as it was at the first call."""
+    files = sorted(
+        file
+        for folder in CODE
+        for file in (root / folder).rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts
+    )
+    return digest(
+        *(part for file in files for part in (str(file.relative_to(root)), file.read_bytes()))
+    )
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def replace(path: Path) -> Iterator[Path]:
+    """Yield an unused path beside path, which takes the place of path when the block ends well.
+
+    The block makes a file or a folder there. If the block fails, path stays as it was.
+    """
+    new = path.with_name(f"{path.name}.tmp")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    remove(new)
+    try:
+        yield new
+        if path.is_dir():
+            remove(path)
+        new.rename(path)
+    finally:
+        remove(new)
+
+
+@contextlib.contextmanager
+def scratch(path: Path) -> Iterator[Path]:
+    """Yield path as an empty folder, which is removed when the block ends."""
+    remove(path)
+    path.mkdir(parents=True)
+    try:
+        yield path
+    finally:
+        remove(path)
+
+
+def keep(
+    folder: Path,
+    name: str,
+    parts: Iterable[str | bytes],
+    make: Callable[[Path], object],
+    files: Iterable[str] = (),
+) -> Path:
+    """Return folder/NAME-KEY, where the key stands for parts, made by make() if it is not there.
+
+    make() gets the path to write. A folder that lacks one of files is made again.
+    """
+    kept = folder / f"{name}-{digest(*parts)}"
+    if not kept.exists() or not all((kept / file).exists() for file in files):
+        with replace(kept) as new:
+            make(new)
+    return kept
+
+
+def drop_others(kept: Path) -> None:
+    """Remove what keep() made under the same name by other keys."""
+    name = kept.name[: -len(digest())]
+    for other in kept.parent.glob(f"{name}{'[0-9a-f]' * len(digest())}"):
+        if other != kept:
+            remove(other)

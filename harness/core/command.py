@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Running programs: in a known environment, ended with us, their failure one line."""
+
+import contextlib
+import ctypes
+import os
+import re
+import shlex
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from harness.core.errors import UserError
+
+PR_SET_PDEATHSIG = 1
+TELLING = re.compile(
+    r"error:|fatal:|^[EW]: |ERROR|WARNING|undefined reference|No space left|\*\*\* "
+)
+PATIENCE = 10
+# All that a program inherits: where things are, and how to reach the network. Nothing that
+# changes what make, a compiler or git does, such as MAKEFLAGS, KCFLAGS, LLVM, ARCH or GIT_DIR.
+INHERITED = re.compile(
+    r"PATH|HOME|USER|LOGNAME|TERM|TMPDIR|APT_CONFIG|DEBIAN_FRONTEND"
+    r"|(?i:\w+_proxy)|SSL_CERT_\w+|CURL_CA_BUNDLE|GIT_SSL_CAINFO"
+)
+# Messages of tools are parsed, so they must not be translated.
+LOCALE = {"LC_ALL": "C.UTF-8"}
+
+
+def make_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the environment for a program: what INHERITED names, LOCALE, and more."""
+    kept = {name: value for name, value in os.environ.items() if INHERITED.fullmatch(name)}
+    return kept | LOCALE | dict(more or {})
+
+
+def die_with_parent(sig: int) -> Callable[[], None]:
+    """Return a preexec_fn with which a child gets sig when this process dies."""
+    prctl = ctypes.CDLL(None).prctl
+    return lambda: prctl(PR_SET_PDEATHSIG, sig)
+
+
+def spawn(
+    command: Sequence[str | Path], env: Mapping[str, str] | None = None, **more: object
+) -> subprocess.Popen[str]:
+    """Start command in a process group of its own, to be ended by end(); env adds to its environment."""
+    try:
+        child: subprocess.Popen[str] = subprocess.Popen(
+            [str(word) for word in command],
+            text=True,
+            errors="replace",
+            start_new_session=True,
+            preexec_fn=die_with_parent(signal.SIGTERM),
+            env=make_environment(env),
+            **more,
+        )  # type: ignore[call-overload]
+        return child
+    except FileNotFoundError as error:
+        raise UserError(f"{error.filename} is missing: run 'make setup'") from None
+
+
+def end(child: subprocess.Popen[str]) -> None:
+    """End a child of spawn() and all that it started; make has PATIENCE seconds to delete what it was writing."""
+    for sig in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+            os.killpg(child.pid, sig)
+            child.wait(PATIENCE)
+
+
+def run(
+    command: Sequence[str | Path],
+    what: str,
+    *,
+    log: Path | None = None,
+    progress: Callable[[str], None] | None = None,
+    env: Mapping[str, str] | None = None,
+    **more: object,
+) -> str:
+    """Run command and return its output, which log keeps if given.
+
+    progress is called with each line. env adds to the environment. Raises UserError
+    with what, the most telling line of output and the log when the command fails.
+    """
+    lines: list[str] = []
+    with contextlib.ExitStack() as stack:
+        keep = stack.enter_context(log.open("w")) if log else None
+        child = spawn(
+            command,
+            env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            **more,
+        )
+        stack.callback(end, child)
+        assert child.stdout
+        for line in child.stdout:
+            lines.append(line)
+            if keep:
+                keep.write(line)
+            if progress:
+                progress(line.rstrip())
+        status = child.wait()
+    if status:
+        told = [line.strip() for line in lines if TELLING.search(line)]
+        told = told or [line.strip() for line in lines] or [shlex.join(map(str, command))]
+        raise UserError(f"{what} failed: {told[0]}{f' (all of it: {log})' if log else ''}")
+    return "".join(lines)
+
+
+def git(where: Path, *args: str | Path) -> str:
+    """Run git in where, blind to the user's and the system's configuration; return its output, stripped."""
+    plain = {
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_COMMITTER_NAME": "harness",
+        "GIT_COMMITTER_EMAIL": "harness@localhost",
+        "GIT_AUTHOR_NAME": "harness",
+        "GIT_AUTHOR_EMAIL": "harness@localhost",
+        "GIT_NO_LAZY_FETCH": "1",
+        "TZ": "UTC",
+    }
+    command = ["git", "-C", where, "-c", f"safe.directory={where}", *args]
+    return run(command, f"git {args[0]} in {where}", env=plain).strip()

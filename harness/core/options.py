@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The variables of make, checked, as one object."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.core.architectures import GUESTS
+from harness.core.errors import UserError
+from harness.core.folders import ROOT, check_path
+
+# The device with 1 GiB alignment has no room for data in less.
+SIZES = range(2, 1025)
+ACCELS = ("kvm", "tcg", "icount")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user can choose.
+
+    gib is the size of each device, arch is the guest's, accel is one of ACCELS or empty.
+    """
+
+    gib: int
+    rebinds: int
+    boots: int
+    linux: Path | None
+    accel: str
+    jobs: int
+    build: Path
+    arch: str = GUESTS[0]
+
+    @property
+    def bench(self) -> Path:
+        """Where the measurement lies."""
+        kinds = [self.arch] * (self.arch != GUESTS[0]) + ["icount"] * (self.accel == "icount")
+        return self.build / "-".join(["bench", *kinds])
+
+
+def read_count(env: Mapping[str, str], name: str, default: int, most: int) -> int:
+    """Return the variable as a number from 1 to most; Raises UserError on anything else."""
+    text = env.get(name) or str(default)
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= most:
+        raise UserError(f"{name}={text} must be a whole number from 1 to {most}")
+    return int(text)
+
+
+def read_choice(env: Mapping[str, str], name: str, choices: tuple[str, ...], default: str) -> str:
+    """Return the variable as one of choices; Raises UserError on anything else."""
+    text = env.get(name) or default
+    if text not in (default, *choices):
+        raise UserError(f"{name}={text} must be one of {', '.join(choices)}")
+    return text
+
+
+def read_options(env: Mapping[str, str] = os.environ) -> Options:
+    """Read the options from the environment; Raises UserError that names the bad variable."""
+    size = env.get("SIZE") or "100G"
+    match = re.fullmatch(r"([0-9]{1,4})G", size)
+    if not match or int(match[1]) not in SIZES:
+        least, most = SIZES[0], SIZES[-1]
+        raise UserError(
+            f"SIZE={size} must be a whole number of GiB from {least}G to {most}G, e.g. 100G"
+        )
+    accel = read_choice(env, "ACCEL", ACCELS, "")
+    arch = read_choice(env, "ARCH", GUESTS, GUESTS[0])
+    if accel == "kvm" and arch != GUESTS[0]:
+        raise UserError(f"ACCEL=kvm cannot run an {arch} guest: leave out one of the two")
+    build = Path(env.get("BUILD") or ROOT / "build").resolve()
+    check_path("BUILD", build)
+    check_path("the checkout", ROOT)
+    return Options(
+        gib=int(match[1]),
+        rebinds=read_count(env, "REBINDS", 30, 1000),
+        boots=read_count(env, "BOOTS", 2, 100),
+        linux=Path(env["LINUX"]).resolve() if env.get("LINUX") else None,
+        accel=accel,
+        jobs=read_count(env, "JOBS", os.cpu_count() or 1, 1024),
+        build=build,
+        arch=arch,
+    )

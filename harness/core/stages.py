@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The frame in which each target of make runs."""
+
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+
+from harness.core import progress
+from harness.core.errors import UserError
+from harness.core.folders import lock_build
+from harness.core.options import Options, read_options
+
+
+def interrupt(number: int, frame: FrameType | None) -> None:
+    """Unwind as Ctrl-C does; a signal handler."""
+    raise KeyboardInterrupt
+
+
+def run_program(stage: Callable[[], object]) -> None:
+    """Run a stage as a program.
+
+    A UserError becomes one line and status 1, an interruption one line and status 130. A signal
+    that nohup ignores stays ignored.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, interrupt)
+    try:
+        stage()
+    except UserError as error:
+        sys.exit("\n".join([*(f"    {line}" for line in error.shown), f"error: {error}"]))
+    except OSError as error:
+        sys.exit(f"error: {progress.CURRENT}: {error}")
+    except KeyboardInterrupt:
+        sys.stderr.write(
+            f"error: interrupted ({progress.CURRENT}); nothing half-made was kept, run it again\n"
+        )
+        sys.exit(130)
+
+
+def run_stage(stage: Callable[[Options], object]) -> None:
+    """Run a stage with the options of the environment and the build folder locked."""
+
+    def framed() -> None:
+        options = read_options()
+        with lock_build(options.build):
+            stage(options)
+
+    run_program(framed)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0
+"""How a kernel is configured and built: fragments of configs/ that compose, and a toolchain.
+
+No option stands in two fragments (tests/unit/test_config.py).
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.core.architectures import ARM64, X86_64
+from harness.core.errors import UserError
+from harness.core.folders import ROOT
+from harness.core.options import Options
+from harness.kernel.toolchain import Toolchain
+
+CONFIGS = ROOT / "configs"
+GUEST = ("common", "zone_device", "disks", "guest")
+
+
+@dataclass(frozen=True)
+class KernelConfig:
+    """A kernel's configuration and tools: fragments and then lines, on top of allnoconfig.
+
+    Of a symbol the last line counts. args are for each make, beside the tools.
+    """
+
+    name: str
+    fragments: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    tools: Toolchain = Toolchain()
+    args: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """Return all lines."""
+        files = [(CONFIGS / f"{name}.config").read_text() for name in self.fragments]
+        return "".join([*files, *(f"{line}\n" for line in self.lines)])
+
+    def missing(self) -> list[str]:
+        """Return the programs that it needs and that are not installed."""
+        return self.tools.missing()
+
+
+# The kernels that are booted in the VM, by the name of ARCH=.
+BOOTED = {
+    "x86_64": KernelConfig("", (*GUEST, "fortify", "x86_64")),
+    # No FORTIFY_SOURCE: with it every file includes a header that the series touches, and each
+    # change to the series means a whole cross build.
+    "arm64": KernelConfig("arm64", (*GUEST, "arm64"), tools=Toolchain(ARM64)),
+}
+MEASURED = BOOTED[X86_64.name]
+
+
+def find_vanished(fragment: str, config: str) -> list[str]:
+    """Return the lines of a fragment that the resulting configuration does not honour.
+
+    `make olddefconfig` and allnoconfig silently drop an option whose dependencies are not met.
+    """
+    have = set(config.splitlines())
+    asked = {
+        match[1]: match[0]
+        for match in re.finditer(r"^(?:# )?(CONFIG_\w+)(?:=.*| is not set)$", fragment, re.M)
+    }
+    return [
+        line
+        for symbol, line in asked.items()
+        if (f"\n{symbol}=" in f"\n{config}" if line.endswith(" is not set") else line not in have)
+    ]
+
+
+def configure(
+    options: Options, config: KernelConfig, source: Path, out: Path, what: str, more: str = ""
+) -> None:
+    """Write out/.config of the worktree source from config and the lines of more.
+
+    Raises UserError if a line vanishes.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    fragment = config.text() + more
+    (out / "fragment").write_text(fragment)
+    args = (f"KCONFIG_ALLCONFIG={out / 'fragment'}", "allnoconfig")
+    config.tools.make(options, source, out, f"configuring {what}", *args)
+    if gone := find_vanished(fragment, (out / ".config").read_text()):
+        (out / ".config").unlink()
+        raise UserError(
+            f"{', '.join(gone)} vanished from the configuration of {what}: "
+            "correct the fragment, or add what it depends on"
+        )

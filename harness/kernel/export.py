@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The way back: each topic's patches in series/ written anew from the branch.
+
+The output depends on the commits alone: no version of git, no date of today,
+no configuration of the user's. A topic's cover letter keeps its header and
+text; the list of commits and the diffstat below them are regenerated.
+"""
+
+import re
+import shutil
+from pathlib import Path
+
+from harness.core.command import git
+from harness.core.errors import UserError
+from harness.core.options import Options
+from harness.core.progress import say
+from harness.core.stages import run_stage
+from harness.kernel import source
+from harness.kernel.topics import list_files, list_topics, name_end
+from harness.kernel.tree import make_key, record_key
+
+COVER = "0000-cover-letter.patch"
+SHORTLOG = re.compile(r"^.+ \(\d+\):\n  ", re.M)
+
+
+def update_cover(old: str, new: str) -> str:
+    """Return the old cover letter with the shortlog, diffstat and patch count of the one that git made."""
+    listed, total = SHORTLOG.search(new), re.search(r"\[PATCH 0+/(\d+)\]", new)
+    text = SHORTLOG.split(old, maxsplit=1)[0]
+    assert listed and total
+    return re.sub(r"\[PATCH 0+/\d+\]", total[0], text, count=1) + new[listed.start() :]
+
+
+def export_topics(repository: Path, stack: list[Path]) -> None:
+    """Write the patches of each topic's folder in stack from the branches of repository.
+
+    Raises UserError, before anything is written, if a topic does not start where the one before ends.
+    """
+    start, made = "base", {}
+    for topic in stack:
+        end = name_end(topic, stack[-1])
+        git(repository, "merge-base", "--is-ancestor", start, end)
+        new = repository.parent / f"{topic.name}.tmp"
+        shutil.rmtree(new, ignore_errors=True)
+        git(
+            repository,
+            "format-patch",
+            "-q",
+            "--zero-commit",
+            "--no-signature",
+            "--no-thread",
+            "--no-base",
+            "--numbered",
+            "--cover-letter",
+            "--diff-algorithm=myers",
+            "--abbrev=12",
+            "--stat=75",
+            "-o",
+            new,
+            f"{start}..{end}",
+        )
+        if not any(list_files(new)):
+            raise UserError(
+                f"branch {end} has no commits after {start}: nothing to export for {topic.name}"
+            )
+        if (topic / COVER).exists():
+            (new / COVER).write_text(
+                update_cover((topic / COVER).read_text(), (new / COVER).read_text())
+            )
+        else:
+            (new / COVER).unlink()
+        start, made[topic] = end, new
+    for topic, new in made.items():
+        for old in topic.glob("[0-9]*.patch"):
+            old.unlink()
+        topic.mkdir(exist_ok=True)
+        for patch in sorted(new.iterdir()):
+            shutil.copyfile(patch, topic / patch.name)
+        shutil.rmtree(new)
+        say(f"{topic.name}: {len(list_files(topic))} patches")
+
+
+def export_series(options: Options) -> None:
+    """Export every topic; Raises UserError if the branch does not exist or has uncommitted changes."""
+    worktrees = source.prepare_source(options)
+    if not (worktrees / "series").exists():
+        raise UserError(f"{worktrees / 'series'} does not exist: run 'make tree' first")
+    if git(worktrees / "series", "status", "--porcelain", "--untracked-files=no"):
+        raise UserError(f"{worktrees / 'series'} has uncommitted changes: commit them first")
+    git(worktrees / "series", "checkout", "-q", "series")
+    export_topics(worktrees / "series", list_topics())
+    record_key(worktrees, make_key(worktrees, list_topics()))
+
+
+if __name__ == "__main__":
+    run_stage(export_series)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The kernels to boot: images under build/kernels/NAME-KEY/, keyed by what goes into them.
+
+The key is the source tree's content, the configuration and the compiler. Object files stay under
+build/objects/NAME, so a change is an incremental build.
+"""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.core.architectures import get_machine
+from harness.core.cache import drop_others, keep
+from harness.core.command import git
+from harness.core.errors import UserError
+from harness.core.folders import need_disk
+from harness.core.options import Options
+from harness.core.progress import announce, say
+from harness.core.stages import run_stage
+from harness.kernel.config import BOOTED, MEASURED, KernelConfig, configure
+from harness.kernel.toolchain import count_lines
+from harness.kernel.tree import Trees, apply_series
+
+DISK_GIB = 1.5
+KEPT = {
+    ".config": "config",
+    "mm/mm_init.o": "mm_init.o",
+    "vmlinux": "vmlinux",
+    "include/config/kernel.release": "release",
+}
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A built kernel; release is what its `uname -r` must say."""
+
+    name: str
+    release: str
+    image: Path
+    arch: str = "x86_64"
+
+
+def build_kernel(
+    options: Options, name: str, source: Path, config: KernelConfig = MEASURED
+) -> Kernel:
+    """Return the kernel of the worktree source, built if no finished one has its key.
+
+    Raises UserError when a tool is missing, a line vanishes or the build fails.
+    """
+    if missing := config.missing():
+        raise UserError(f"{', '.join(missing)} is missing: run 'make tools'")
+    label = f"{name}+{config.name}" if config.name else name
+    what, arch = f"the {label} kernel", config.tools.architecture.name
+    image = get_machine(arch).image
+
+    def make(new: Path) -> None:
+        need_disk(options.build, DISK_GIB, what)
+        out = options.build / f"objects/{label}"
+        announce(f"configuring {what}")
+        configure(options, config, source, out, what)
+        announce(f"building {what}")
+        config.tools.make(
+            options,
+            source,
+            out,
+            f"building {what}",
+            f"LOCALVERSION=-{label}",
+            Path(image).name,
+            log=options.build / f"{label}.log",
+            progress=count_lines(what),
+        )
+        new.mkdir()
+        for made, kept in {image: "image", **KEPT}.items():
+            shutil.copyfile(out / made, new / kept)
+
+    key = [git(source, "rev-parse", "HEAD^{tree}"), config.text(), config.tools.version()]
+    kept = keep(options.build / "kernels", label, key, make, ("image", *KEPT.values()))
+    drop_others(kept)
+    return Kernel(label, (kept / "release").read_text().strip(), kept / "image", arch)
+
+
+def build_pair(options: Options, trees: Trees) -> tuple[Kernel, Kernel]:
+    """Return the base and the series kernel to measure."""
+    config = BOOTED[options.arch]
+    base = build_kernel(options, "base", trees.base, config)
+    series = build_kernel(options, "series", trees.series, config)
+    say(f"kernels: {base.release}, {series.release}")
+    return base, series
+
+
+if __name__ == "__main__":
+    run_stage(lambda options: build_pair(options, apply_series(options)))

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The base kernel: a git repository with the tag `base` checked out, under build/source-*/base.
+
+It comes from the clone that LINUX= names, which is only read (its objects are
+borrowed, as `git clone --shared` does), or else from Debian's package
+linux-source-7.3, or else from the kernel's own repository.
+"""
+
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from harness.core.cache import digest, replace, scratch
+from harness.core.command import git, run
+from harness.core.debian import Apt, NotOffered
+from harness.core.errors import UserError
+from harness.core.folders import need_disk
+from harness.core.options import Options
+from harness.core.progress import announce, say
+from harness.core.stages import run_stage
+from harness.kernel.topics import SERIES, list_topics, read_blobs
+
+RELEASE = "7.3"
+TAG = "v7.3-rc7"
+PACKAGE = f"linux-source-{RELEASE}"
+SUITES = ("experimental", "sid", "trixie-backports")
+# The kernel's own repository, for when Debian has the package no longer.
+UPSTREAM = "https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git"
+DISK_GIB = 4.5
+
+
+def read_version(makefile: str) -> str:
+    """Return the version that the text of a kernel's top Makefile states, such as 7.3.0-rc7; empty if it is none."""
+    parts = [
+        re.search(rf"^{name} =[ \t]*(\S*)$", makefile, re.M)
+        for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL", "EXTRAVERSION")
+    ]
+    major, minor, sub, extra = (part[1] if part else "" for part in parts)
+    return f"{major}.{minor}.{sub}{extra}" if major and minor else ""
+
+
+def find_commit(clone: Path) -> str:
+    """Return the commit of the user's clone that is the base: the tag, or a HEAD of the same version.
+
+    Raises UserError when there is none, and for a partial clone: git would fetch what that lacks
+    into it.
+    """
+    try:
+        git(clone, "rev-parse", "--git-dir")
+    except (UserError, OSError):
+        raise UserError(
+            f"LINUX={clone} is not a git repository that can be read: "
+            "give a clone of the kernel, or leave LINUX out"
+        ) from None
+    if "promisor" in git(clone, "config", "--list", "--local", "--name-only"):
+        raise UserError(
+            f"LINUX={clone} is a partial clone, which lacks files: "
+            "run 'git fetch --refetch --no-filter' there, give a full clone, or leave LINUX out"
+        )
+    found = ""
+    for name in (TAG, "HEAD"):
+        try:
+            commit = git(clone, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+            found = read_version(git(clone, "show", f"{commit}:Makefile"))
+        except UserError:
+            continue
+        if found.startswith(f"{RELEASE}."):
+            return commit
+    what = f"holds kernel {found}" if found else "holds no kernel"
+    raise UserError(
+        f"LINUX={clone} {what}, the series needs {TAG}: fetch that tag there, or leave LINUX out"
+    )
+
+
+def borrow_clone(clone: Path, commit: str, made: Path) -> None:
+    """Make the repository made from the objects of the user's clone, which is only read."""
+    announce(f"checking out {commit[:12]} of {clone}")
+    common = (clone / git(clone, "rev-parse", "--git-common-dir")).resolve()
+    git(made.parent, "init", "-q", made)
+    (made / ".git/objects/info/alternates").write_text(f"{common}/objects\n")
+    if (common / "shallow").exists():
+        shutil.copy(common / "shallow", made / ".git/shallow")
+    git(made, "tag", "base", commit)
+    git(made, "checkout", "-q", "--detach", "base")
+
+
+def unpack_package(apt: Apt, made: Path, package: str, suites: Sequence[str]) -> None:
+    """Make the repository made, with the tag `base`, from a Debian source package that apt fetches.
+
+    Raises NotOffered when no suite has it, UserError when it cannot be fetched.
+    """
+    found = apt.offered(package, suites)
+    announce(f"fetching {package} {found} (160 MB)")
+    deb = apt.fetch(package, found)
+    announce("unpacking it (1.7 GB)")
+    run(["dpkg-deb", "--extract", deb, apt.folder / "package"], "unpacking the package")
+    made.mkdir()
+    archive = apt.folder / f"package/usr/src/{package}.tar.xz"
+    run(["tar", "-C", made, "--strip-components=1", "-xf", archive], "unpacking the source")
+    announce("putting it under git")
+    git(made, "init", "-q")
+    git(made, "config", "gc.auto", "0")
+    git(made, "add", "-A", "-f")
+    git(made, "commit", "-q", "-m", f"Debian {package} {found}")
+    git(made, "tag", "base")
+
+
+def find_foreign(repository: Path, blobs: Mapping[str, str]) -> list[str]:
+    """Return the files whose blobs at tag `base` are not those in blobs, zeros meaning no file."""
+    rows = git(repository, "ls-tree", "-r", "base", "--", *blobs).splitlines()
+    have = {row.split("\t", 1)[1]: row.split()[2] for row in rows}
+    return [
+        name
+        for name, blob in blobs.items()
+        if (name in have if set(blob) == {"0"} else not have.get(name, "").startswith(blob))
+    ]
+
+
+def fetch_tag(made: Path, blobs: Mapping[str, str], url: str = UPSTREAM) -> None:
+    """Make the repository made, with the tag `base`, from the kernel's own, without its history.
+
+    Raises UserError when it cannot be fetched, or holds other files than the patches were made
+    from: blobs are theirs.
+    """
+    announce(f"fetching {TAG} from {url} (250 MB)")
+    git(made.parent, "init", "-q", made)
+    git(made, "config", "gc.auto", "0")
+    git(made, "fetch", "-q", "--depth=1", url, f"refs/tags/{TAG}:refs/tags/{TAG}")
+    git(made, "tag", "base", f"{TAG}^{{commit}}")
+    if foreign := find_foreign(made, blobs):
+        raise UserError(f"{TAG} of {url} has another {foreign[0]} than the patches were made from")
+    git(made, "checkout", "-q", "--detach", "base")
+
+
+def fetch_base(fetched: Path, made: Path, series: Path) -> None:
+    """Make the repository made from Debian's package, or where Debian has none, the kernel's own.
+
+    Raises UserError when neither can be had.
+    """
+    other = "set LINUX= to a clone of the kernel"
+    try:
+        unpack_package(Apt(fetched), made, PACKAGE, SUITES)
+    except NotOffered as reason:
+        say(f"{reason}; taking {TAG} from the kernel's own repository")
+        try:
+            fetch_tag(made, read_blobs(list_topics(series)))
+        except UserError as error:
+            raise UserError(f"{reason}, and {error}: check the network, or {other}") from None
+    except UserError as error:
+        raise UserError(f"{error}, or {other}") from None
+
+
+def check_base(base: Path) -> None:
+    """Raise UserError unless base/ holds all files of the tag `base`, unchanged."""
+    changed = git(base, "status", "--porcelain", "--untracked-files=no").splitlines()
+    if changed:
+        raise UserError(
+            f"{base} has {len(changed)} changed or missing files, such as {changed[0].split()[-1]}: "
+            "run 'git checkout -f base' there"
+        )
+
+
+def prepare_source(options: Options, series: Path = SERIES) -> Path:
+    """Return the folder whose base/ is the repository, made if it is not there yet.
+
+    Raises UserError when there is no network, too little disk or no usable LINUX, and when base/
+    was changed.
+    """
+    commit = find_commit(options.linux) if options.linux else ""
+    name = f"source-{digest(str(options.linux), commit)}" if commit else "source-debian"
+    folder = options.build / name
+    if not folder.exists():
+        need_disk(options.build, DISK_GIB, "the base source")
+        with replace(folder) as new, scratch(options.build / "apt.tmp") as fetched:
+            new.mkdir()
+            if options.linux:
+                borrow_clone(options.linux, commit, new / "base")
+            else:
+                fetch_base(fetched, new / "base", series)
+            check_base(new / "base")
+    check_base(folder / "base")
+    subject = git(folder / "base", "log", "-1", "--format=%s", "base")
+    say(f"base: {subject}, kernel {read_version((folder / 'base/Makefile').read_text())}")
+    return folder
+
+
+if __name__ == "__main__":
+    run_stage(prepare_source)

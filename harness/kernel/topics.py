@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The folder series/: its topics in their order, and what their patches say of the base.
+
+Each folder of series/ is a topic with patches 0001-* and up. The file series/stack lists the
+topics, each on top of the one above it.
+"""
+
+import re
+from pathlib import Path
+
+from harness.core.errors import UserError
+from harness.core.folders import ROOT
+
+SERIES = ROOT / "series"
+DIFF = re.compile(r"^diff --git a/\S+ b/(\S+)\n(?:.+\n)*?index ([0-9a-f]+)\.\.", re.M)
+
+
+def list_topics(series: Path = SERIES) -> list[Path]:
+    """Return the topics' folders as series/stack lists them, the lowest first.
+
+    Raises UserError when a folder with patches is not listed.
+    """
+    stack = series / "stack"
+    if not stack.exists():
+        raise UserError(
+            f"{stack} is missing: list the topics in it, one a line, each on top of the one above it"
+        )
+    names = [
+        line.strip()
+        for line in stack.read_text().splitlines()
+        if line.strip() and not line.startswith("#")
+    ]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise UserError(f"{stack} lists {twice[0]} twice: remove one of the lines")
+    found = {patch.parent.name for patch in series.glob("*/[0-9]*.patch")}
+    if not names:
+        raise UserError(f"{stack} lists no topic: add a line for each folder with patches")
+    if left := sorted(found - set(names)):
+        raise UserError(f"{series / left[0]} has patches but {stack} does not list it: add a line")
+    return [series / name for name in names]
+
+
+def list_files(topic: Path) -> list[Path]:
+    """Return a topic's patches in order, without its cover letter."""
+    return sorted(
+        patch for patch in topic.glob("[0-9]*.patch") if not patch.name.startswith("0000-")
+    )
+
+
+def name_end(topic: Path, last: Path) -> str:
+    """Return the branch on which a topic ends."""
+    return "series" if topic == last else f"topic/{topic.name}"
+
+
+def read_blobs(topics: list[Path]) -> dict[str, str]:
+    """Return the abbreviated blob ids of the files that the patches change, as the base has them.
+
+    The index lines of a patch name them (git-format-patch(1)). A file that the series adds has
+    zeros.
+    """
+    blobs: dict[str, str] = {}
+    for topic in topics:
+        for patch in list_files(topic):
+            for name, blob in DIFF.findall(patch.read_text()):
+                blobs.setdefault(name, blob)
+    return blobs

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The series applied: a worktree of the base repository on branch `series`, beside base/.
+
+Each folder of series/ is a topic with patches 0001-* and up. The file
+series/stack lists the topics, each on top of the one above it; branch
+`topic/NAME` marks where each but the last ends. The branch is rebuilt only when
+a patch, the stack or the base changes; work in it that series/ lacks is never
+thrown away.
+"""
+
+import contextlib
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.core.cache import digest
+from harness.core.command import git
+from harness.core.errors import UserError
+from harness.core.options import Options
+from harness.core.progress import announce
+from harness.core.stages import run_stage
+from harness.kernel import source
+from harness.kernel.topics import SERIES, list_files, list_topics, name_end
+
+
+@dataclass(frozen=True)
+class Trees:
+    """The two worktrees, both of one repository."""
+
+    base: Path
+    series: Path
+
+
+def record_key(worktrees: Path, key: str) -> None:
+    """Note that the branch holds what key stands for."""
+    (worktrees / "series.key").write_text(
+        f"{key} {git(worktrees / 'base', 'rev-parse', 'series')}\n"
+    )
+
+
+def make_key(worktrees: Path, stack: list[Path]) -> str:
+    """Return what the branch is made from: the base and each patch by name and content."""
+    parts = [
+        part
+        for topic in stack
+        for patch in list_files(topic)
+        for part in (topic.name, patch.name, patch.read_bytes())
+    ]
+    return digest(git(worktrees / "base", "rev-parse", "base"), *parts)
+
+
+def guard_work(worktrees: Path) -> str:
+    """Return the key of the branch as it stands, empty if there is none; Raises UserError if it holds work that series/ lacks."""
+    noted = worktrees / "series.key"
+    if not noted.exists() or not (worktrees / "series").exists():
+        return ""
+    key, head = noted.read_text().split()
+    if git(worktrees / "series", "rev-parse", "HEAD", "series") != f"{head}\n{head}":
+        raise UserError(
+            f"{worktrees / 'series'} has commits that series/ lacks: run 'make export', or 'git reset --hard {head[:12]}' there"
+        )
+    if git(worktrees / "series", "status", "--porcelain", "--untracked-files=no"):
+        raise UserError(
+            f"{worktrees / 'series'} has uncommitted changes: commit them and run 'make export', or 'git reset --hard' there"
+        )
+    return key
+
+
+def apply_patch(where: Path, patch: Path) -> None:
+    """Commit one patch in the worktree where; Raises UserError that names the patch and the file it fails on."""
+    try:
+        git(where, "am", "-q", "--committer-date-is-author-date", patch)
+    except UserError as fault:
+        failed = re.search(r"patch failed: (\S+?):\d+|error: (\S+): ", str(fault))
+        at = f" at {failed[1] or failed[2]}" if failed else f" ({fault})"
+        raise UserError(
+            f"{patch.parent.name}/{patch.name} does not apply{at}: rebase it in the branch and run 'make export'"
+        ) from None
+
+
+def drop_worktree(base: Path, worktree: Path) -> None:
+    """Remove a worktree, whatever state it is in."""
+    shutil.rmtree(worktree, ignore_errors=True)
+    git(base, "worktree", "prune")
+
+
+def apply_series(options: Options, series: Path = SERIES) -> Trees:
+    """Return both worktrees, the series' applied anew if its inputs changed.
+
+    Raises UserError that names the patch that does not apply; the branch is then as it was.
+    """
+    worktrees = source.prepare_source(options)
+    base, stack = worktrees / "base", list_topics(series)
+    if empty := [topic.name for topic in stack if not list_files(topic)]:
+        raise UserError(
+            f"{series}/stack lists {empty[0]}, which has no patches: run 'make export', or remove the line"
+        )
+    key = make_key(worktrees, stack)
+    if guard_work(worktrees) == key:
+        return Trees(base, worktrees / "series")
+    made = worktrees / "series.tmp"
+    drop_worktree(base, made)
+    git(base, "worktree", "add", "-q", "--detach", "--no-checkout", made, "base")
+    # git am checks out what it touches, so nothing else need be there.
+    git(made, "sparse-checkout", "set", "--no-cone", "/Makefile")
+    git(made, "checkout", "-q")
+    with contextlib.ExitStack() as stacked:
+        stacked.callback(drop_worktree, base, made)
+        ends = {}
+        for topic in stack:
+            for patch in list_files(topic):
+                announce(f"applying {topic.name}/{patch.name}")
+                apply_patch(made, patch)
+            ends[name_end(topic, stack[-1])] = git(made, "rev-parse", "HEAD")
+    (worktrees / "series.key").unlink(missing_ok=True)
+    if not (worktrees / "series").exists():
+        git(base, "worktree", "prune")
+        git(
+            base, "worktree", "add", "-q", "--detach", "--no-checkout", worktrees / "series", "base"
+        )
+    # Left by a run that was killed in here; the lock on build/ says that its owner is gone.
+    (base / ".git/worktrees/series/index.lock").unlink(missing_ok=True)
+    # Only files that differ are written, so the next build is an incremental one.
+    git(worktrees / "series", "checkout", "-q", "--force", "-B", "series", ends.pop("series"))
+    for name, commit in ends.items():
+        git(base, "branch", "-f", name, commit)
+    record_key(worktrees, key)
+    return Trees(base, worktrees / "series")
+
+
+if __name__ == "__main__":
+    run_stage(apply_series)

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The replay program: mm/mm_init.o of both kernels in one static executable.
+
+Each kernel's object is linked with replay/shim.c, compiled by that kernel's own
+command line, all its symbols get a prefix so that none meets one of the C
+library, and only the one that describes it stays visible. A symbol that nobody
+provides is given a page of its own that cannot be accessed: what the code does
+not need costs nothing, and what it does need is named when it runs.
+"""
+
+import re
+import shlex
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness.core.architectures import ARM64, X86_64
+from harness.core.cache import digest, drop_others
+from harness.core.command import run
+from harness.core.errors import UserError
+from harness.core.folders import ROOT
+from harness.core.options import Options
+from harness.core.progress import announce
+from harness.kernel.config import MEASURED, KernelConfig, configure
+from harness.kernel.toolchain import Toolchain, split_targets
+from harness.kernel.tree import Trees
+
+REPLAY = ROOT / "replay"
+EXPORTED = "replay_side"
+IMPORTED = ("replay_event", "replay_pgmap")
+# Of no use in user space, or in the way of the linker.
+DROPPED = (".modinfo", ".discard*", ".note*", ".initcall*", ".eh_frame")
+
+
+DEFAULT = replace(MEASURED, name="default")
+CLANG = Toolchain(llvm="-19")
+HUGETLB = ("HUGETLBFS", "HUGETLB_PAGE", "HUGETLB_PAGE_OPTIMIZE_VMEMMAP")
+CONFIGS = {
+    config.name: config
+    for config in (
+        DEFAULT,
+        # compound_info holds the head's address, not a mask.
+        replace(
+            DEFAULT,
+            name="pointer",
+            lines=tuple(f"# CONFIG_{symbol} is not set" for symbol in HUGETLB),
+        ),
+        # Two more words, so not a power of two. Without KMSAN itself the code can run here.
+        replace(
+            DEFAULT,
+            name="page80",
+            lines=("CONFIG_KMSAN=y",),
+            tools=CLANG,
+            args=("KMSAN_SANITIZE=n",),
+        ),
+        # Also without ZONE_DMA, so that ZONE_DEVICE has another number.
+        replace(
+            DEFAULT,
+            name="nomemcg",
+            lines=("# CONFIG_MEMCG is not set", "CONFIG_EXPERT=y", "# CONFIG_ZONE_DMA is not set"),
+        ),
+        replace(DEFAULT, name="debug", lines=("CONFIG_DEBUG_VM=y", "CONFIG_DEBUG_VM_PGFLAGS=y")),
+        replace(
+            DEFAULT,
+            name="trace",
+            fragments=(*DEFAULT.fragments, "tracers"),
+            lines=("CONFIG_DEBUG_PAGE_REF=y",),
+        ),
+        replace(DEFAULT, name="clang", tools=CLANG),
+        KernelConfig(
+            "arm64",
+            ("common", "zone_device", "fortify"),
+            ("CONFIG_COMPACTION=y",),
+            Toolchain(ARM64),
+        ),
+    )
+}
+
+
+def find_missing(config: KernelConfig) -> list[str]:
+    """Return the programs that the replay of a configuration needs and that are not installed."""
+    runner = config.tools.architecture.runner
+    return config.missing() + [program for program in runner if not shutil.which(program)]
+
+
+@dataclass(frozen=True)
+class Objects:
+    """The objects of one tree in one configuration."""
+
+    tree: Path
+    config: KernelConfig
+    out: Path
+    options: Options
+
+    def make(self, *targets: str, jobs: int | None = None) -> None:
+        """Run the kernel's make; Raises UserError when it fails."""
+        what = f"make {targets[-1]} ({self.config.name}, {self.tree.name})"
+        args = ("-s", *self.config.args, *targets)
+        self.config.tools.make(self.options, self.tree, self.out, what, *args, jobs=jobs)
+
+    def tool(self, name: str) -> str:
+        """Return the program of binutils that fits the objects."""
+        return self.config.tools.architecture.cross + name
+
+    def compile_like_mm_init(self, source: Path, made: Path, *flags: str) -> Path:
+        """Compile source to made as mm/mm_init.c was compiled, with flags added."""
+        text = (self.out / "mm/.mm_init.o.cmd").read_text()
+        saved = re.search(r"^savedcmd_mm/mm_init.o := (.*) \S*mm/mm_init\.c (.*)$", text, re.M)
+        if not saved:
+            raise UserError(
+                f"{self.out}/mm/.mm_init.o.cmd has no command: remove {self.out} and run it again"
+            )
+        command = f"{saved[1]} {shlex.join(flags)} {source} {saved[2]}".replace(
+            "$(pound)", "#"
+        ).replace("$$", "$")
+        command = command.replace("mm/.mm_init.o.d", f"{made}.d").replace("mm/mm_init.o", str(made))
+        run(
+            ["sh", "-c", command],
+            f"compiling {source.name} ({self.config.name}, {self.tree.name})",
+            cwd=self.out,
+        )
+        return made
+
+    def undefined(self, obj: Path) -> set[str]:
+        """Return the names that an object needs."""
+        return {
+            line.split()[-1]
+            for line in run([self.tool("nm"), "-u", obj], f"nm {obj.name}").splitlines()
+        }
+
+    def side(self, name: str, mm_init: Path, as_name: str = "") -> Path:
+        """Return mm_init and the shim as the object NAME.o, of which only AS_NAME_side (else NAME_side) is visible."""
+        whole, made = self.out / f"{name}.whole.o", self.out / f"{name}.o"
+        objects = [self.out / "shim.o", mm_init]
+        library = self.config.tools.architecture.library
+        routines = [library[name] for name in sorted(self.undefined(mm_init) & library.keys())]
+        for jobs, some in split_targets(routines):
+            self.make(*some, jobs=jobs)
+        objects += [self.out / routine for routine in routines]
+        objcopy = self.tool("objcopy")
+        run([self.tool("ld"), "-r", "-o", whole, *objects], f"linking {name}")
+        run(
+            [
+                objcopy,
+                f"--keep-global-symbol={EXPORTED}",
+                *(f"--remove-section={section}" for section in DROPPED),
+                whole,
+                made,
+            ],
+            f"objcopy {name}",
+        )
+        run([objcopy, "--prefix-symbols=k_", made], f"objcopy {name}")
+        run(
+            [
+                objcopy,
+                f"--redefine-sym=k_{EXPORTED}={as_name or name}_side",
+                *(f"--redefine-sym=k_{symbol}={symbol}" for symbol in IMPORTED),
+                made,
+            ],
+            f"objcopy {name}",
+        )
+        return made
+
+
+def build_objects(options: Options, where: Path, config: KernelConfig) -> Objects:
+    """Return the kernel in where, configured, with mm/mm_init.o and the shim up to date."""
+    name = f"{config.name}-{where.name}"
+    key = digest(config.text(), config.tools.version(), str(where))
+    out = options.build / "replay" / f"{name}-{key}"
+    out.mkdir(parents=True, exist_ok=True)
+    drop_others(out)
+    kernel = Objects(where, config, out, options)
+    announce(f"replay: mm/mm_init.o of {where.name} ({config.name})")
+    if not (out / ".config").exists():
+        configure(options, config, where, out, f"the replay ({config.name})")
+    kernel.make("mm/mm_init.o")
+    kernel.compile_like_mm_init(REPLAY / "shim.c", out / "shim.o")
+    return kernel
+
+
+def build_pair(options: Options, trees: Trees, config: KernelConfig) -> tuple[Objects, Objects]:
+    """Return both kernels, prepared."""
+    return build_objects(options, trees.base, config), build_objects(options, trees.series, config)
+
+
+def list_unexpected(names: Sequence[str]) -> str:
+    """Return assembly that gives each name a page of its own and lists them for crash.c."""
+    pages = [f".globl {name}\n{name}: .skip 4096" for name in names]
+    strings = [
+        f'\t.quad {number}f\n\t.pushsection .rodata.names\n{number}:\t.string "{name.removeprefix("k_")}"\n\t.popsection'
+        for number, name in enumerate(names)
+    ]
+    return "\n".join(
+        [
+            '.section .unexpected, "aw", %nobits',
+            ".balign 4096",
+            ".globl unexpected_start, unexpected_end, unexpected_names",
+            "unexpected_start:",
+            *pages,
+            "unexpected_end:",
+            ".skip 4096",
+            '.section .rodata.names, "a"',
+            '.section .rodata.unexpected, "a"',
+            ".balign 8",
+            "unexpected_names:",
+            *strings,
+            '.section .note.GNU-stack, "", %progbits',
+            "",
+        ]
+    )
+
+
+def link_program(kernel: Objects, sides: Sequence[Path], made: Path) -> Path:
+    """Link the kernels with the user-space half; made appears only when it is whole."""
+    names = sorted(set().union(*(kernel.undefined(obj) for obj in sides)) - set(IMPORTED))
+    assembly, part = made.with_suffix(".S"), made.with_suffix(".tmp")
+    assembly.write_text(list_unexpected(names))
+    sources = sorted(source for source in REPLAY.glob("*.c") if source.name != "shim.c")
+    run(
+        [
+            kernel.tool("gcc"),
+            "-std=gnu11",
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-static",
+            "-no-pie",
+            "-fno-pie",
+            "-Wl,--no-warn-rwx-segments",
+            "-o",
+            part,
+            *sources,
+            assembly,
+            *sides,
+        ],
+        "linking the replay program",
+    )
+    return part.rename(made)
+
+
+def mutate_object(after: Objects, name: str, edits: Sequence[Sequence[str]]) -> Path:
+    """Return the object of the series' mm/mm_init.c with the first text of each of edits replaced by the second.
+
+    Raises UserError if a text is not there exactly once.
+    """
+    text = (after.tree / "mm/mm_init.c").read_text()
+    for old, new in edits:
+        if text.count(old) != 1:
+            raise UserError(
+                f"mutation {name}: {text.count(old)} times in mm/mm_init.c, not once: {old!r}"
+            )
+        text = text.replace(old, new)
+    source = after.out / f"{name}.c"
+    source.write_text(text)
+    return after.compile_like_mm_init(
+        source, source.with_suffix(".mm_init.o"), f"-I{after.tree / 'mm'}"
+    )
+
+
+def build_mutant(
+    before: Objects, after: Objects, name: str, edits: Sequence[Sequence[str]]
+) -> Path:
+    """Return a replay program with the series as mutate() makes it; Raises UserError as that does."""
+    changed = mutate_object(after, name, edits)
+    return link_program(
+        after,
+        [before.side("base", before.out / "mm/mm_init.o"), after.side("mutant", changed, "series")],
+        after.out / name,
+    )
+
+
+def build_replay(options: Options, trees: Trees, config: KernelConfig = DEFAULT) -> Path:
+    """Return the replay program of two trees in one configuration, built anew where needed.
+
+    Where the series has a memcpy_nt() of the architecture, a third kernel, "fallback", is the series without it.
+    """
+    before, after = build_pair(options, trees, config)
+    sides = [
+        before.side("base", before.out / "mm/mm_init.o"),
+        after.side("series", after.out / "mm/mm_init.o"),
+    ]
+    if config.tools.architecture is X86_64:
+        fallback = after.compile_like_mm_init(
+            trees.series / "mm/mm_init.c",
+            after.out / "fallback_mm_init.o",
+            "-include",
+            str(REPLAY / "fallback.h"),
+        )
+        sides.append(after.side("fallback", fallback))
+    return link_program(after, sides, after.out / "replay")

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`make replay`: prove that both kernels build the same memmap, and race them at native speed."""
+
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
+from harness.core.command import git, run
+from harness.core.options import Options
+from harness.core.progress import announce, say
+from harness.core.stages import run_stage
+from harness.kernel import tree
+from harness.replay.build import build_replay
+from harness.replay.plot import draw_race
+
+RANDOM_CASES = 20000
+SEED = 1
+ROUNDS = 15
+# GiB of the device, and the orders to race; d is for a deduplicated memmap.
+RACES = ((100, "0,9,18,9d,18d"), (16, "0-18"))
+
+
+def compare_memmaps(replay: Path) -> str:
+    """Compare the memmaps of both kernels and return what was compared; Raises UserError at a difference."""
+    announce("comparing the memmaps byte for byte")
+    text = run([replay, "matrix"], "comparing the memmaps", progress=print)
+    announce(f"comparing those of {RANDOM_CASES} random cases")
+    return text + run(
+        [replay, "random", str(RANDOM_CASES), str(SEED)], "comparing the memmaps", progress=print
+    )
+
+
+def race_kernels(replay: Path, folder: Path) -> tuple[str, dict[str, Any]]:
+    """Race the kernels and return the tables and the raw samples."""
+    text = ""
+    samples: dict[str, Any] = {"results": []}
+    for gib, orders in RACES:
+        announce(f"racing: {gib} GiB, orders {orders}")
+        part = folder / "race.tmp"
+        text += "\n" + run(
+            [replay, "race", str(gib), orders, str(ROUNDS), part], "racing", progress=print
+        )
+        raced = json.loads(part.read_text())
+        part.unlink()
+        samples["results"] += raced.pop("results")
+        samples |= raced
+    return text, samples
+
+
+def run_replay(options: Options) -> None:
+    """Build, compare, race, and write table, samples and plot; Raises UserError as the stages do."""
+    trees = tree.apply_series(options)
+    made = build_replay(options, trees)
+    folder = options.build / "replay" / "result"
+    folder.mkdir(parents=True, exist_ok=True)
+    text = compare_memmaps(made)
+    table, samples = race_kernels(made, folder)
+    samples |= {
+        "date": datetime.date.today().isoformat(),
+        "base": git(trees.base, "rev-parse", "HEAD"),
+        "series": git(trees.series, "rev-parse", "HEAD"),
+    }
+    (folder / "replay.txt").write_text(text + table)
+    (folder / "replay.json").write_text(json.dumps(samples, indent=1) + "\n")
+    draw_race(samples, folder / "replay.png")
+    say(
+        f"table, raw samples and plot: {folder}; the program, which runs on any x86-64 Linux: {made}"
+    )
+
+
+if __name__ == "__main__":
+    run_stage(run_replay)

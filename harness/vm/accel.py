@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The accelerator: KVM if it can boot the real kernel, else TCG.
+
+/dev/kvm can exist, open and create machines and still hang a guest, so only a boot that ends in
+time counts. The verdict holds until the host reboots.
+"""
+
+import os
+from pathlib import Path
+
+from harness.core.cache import drop_others, keep
+from harness.core.errors import UserError
+from harness.core.options import Options
+from harness.core.progress import announce, say
+from harness.kernel.images import Kernel
+from harness.vm.guest import Guest, boot_guest, find_qemu
+
+PROBE_SECONDS = 20
+
+
+def probe_kvm(options: Options, kernel: Kernel, image: Path) -> str:
+    """Return kvm if a probe boot succeeds there, else tcg, and say why."""
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        say("KVM: /dev/kvm cannot be opened, using TCG")
+        return "tcg"
+    announce(f"KVM: probe boot, {PROBE_SECONDS} seconds at most")
+    log = options.build / "probe.log"
+    try:
+        boot_guest(Guest(kernel, image, "kvm"), log, lambda _: None, PROBE_SECONDS)
+    except UserError as error:
+        say(f"KVM: {error}; using TCG")
+        return "tcg"
+    say("KVM: works")
+    return "kvm"
+
+
+def choose_accel(options: Options, kernel: Kernel, image: Path) -> str:
+    """Return the accelerator to use.
+
+    That is what ACCEL= says, else TCG for a foreign guest, else the verdict of the probe, which is
+    kept per host boot and QEMU.
+    """
+    if options.accel:
+        return options.accel
+    if kernel.arch != os.uname().machine:
+        return "tcg"
+    boot = Path("/proc/sys/kernel/random/boot_id").read_bytes()
+
+    def make(new: Path) -> None:
+        new.write_text(probe_kvm(options, kernel, image))
+
+    kept = keep(options.build, "accel", [boot, find_qemu(kernel.arch)], make)
+    drop_others(kept)
+    return kept.read_text()

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0
+"""One boot of a kernel in QEMU, watched live and never left running."""
+
+import os
+import re
+import select
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.core.architectures import get_machine
+from harness.core.command import end, run, spawn
+from harness.core.errors import UserError
+from harness.kernel.images import Kernel
+from harness.vm.console import DONE, FAILED, is_splat, read_message
+from harness.vm.devices import MEMMAP_GIB, Device
+
+OLDEST = (6, 1)
+RAM_GIB = 2
+SILENCE = 60
+SHOWN = 15
+PATIENCE = 5
+
+
+def find_qemu(arch: str = "x86_64") -> str:
+    """Return QEMU's version.
+
+    Raises UserError when it is absent or too old: memory backends without reservation came in 6.1.
+    """
+    machine = get_machine(arch)
+    for needed in (machine.qemu, machine.firmware):
+        if needed and not shutil.which(needed, os.F_OK):
+            raise UserError(f"{needed} is missing: run 'make setup'")
+    text = run([machine.qemu, "--version"], machine.qemu)
+    match = re.search(r"version ((\d+)\.(\d+)\S*)", text)
+    if not match or (int(match[2]), int(match[3])) < OLDEST:
+        found = match[1] if match else "of unknown version"
+        raise UserError(f"QEMU {found} is too old: {OLDEST[0]}.{OLDEST[1]} or later is needed")
+    return match[1]
+
+
+def need_memory(gib: float, devices: Sequence[Device], ram_gib: int = RAM_GIB) -> None:
+    """Raise UserError unless the host has the memory that devices of gib GiB make QEMU touch.
+
+    That is the guest's RAM and each device's memmap, which lies on the device itself.
+    """
+    need = ram_gib + len(devices) * gib * MEMMAP_GIB + 0.5
+    match = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())
+    free = int(match[1]) / 2**20 if match else need
+    if free < need:
+        raise UserError(
+            f"{len(devices)} devices of {gib} GiB need {need:.1f} GiB of memory, "
+            f"{free:.1f} GiB are free: close something, or set a smaller SIZE="
+        )
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A machine to boot, with devices of gib GiB each; words are for the kernel's command line."""
+
+    kernel: Kernel
+    initramfs: Path
+    accel: str
+    gib: float = 0
+    words: str = ""
+    ram_gib: int = RAM_GIB
+    devices: Sequence[Device] = ()
+    args: Sequence[str] = ("-serial", "stdio")
+
+    def command(self) -> list[str | Path]:
+        """Return QEMU's command line.
+
+        The devices have no label area: namespace0.0, namespace1.0... then cover their whole
+        device, whose size is the namespace's.
+        """
+        machine, native = get_machine(self.kernel.arch), self.accel == "kvm"
+        number = len(self.devices)
+        most = self.ram_gib + number * self.gib + 4
+        command: list[str | Path] = [machine.qemu]
+        command += ["-machine", f"{machine.board},nvdimm=on,accel={'kvm' if native else 'tcg'}"]
+        command += ["-cpu", "host" if native else "max", "-smp", "2"]
+        command += ["-m", f"{self.ram_gib}G" + f",slots={number},maxmem={most}G" * bool(number)]
+        command += ["-nodefaults", "-display", "none", "-no-reboot", *self.args]
+        for index in range(number):
+            backend = f"memory-backend-ram,id=memory{index},size={self.gib}G,reserve=off"
+            command += ["-object", backend]
+            command += ["-device", f"nvdimm,id=nvdimm{index},memdev=memory{index}"]
+        if machine.firmware:
+            command += ["-bios", machine.firmware]
+        if self.accel == "icount":
+            # Its clocks then advance by one nanosecond for each instruction, and at once when it
+            # waits.
+            command += ["-icount", "shift=0,sleep=off"]
+        words = [f"console={machine.console}", "ignore_loglevel", "printk.devkmsg=on", "panic=-1"]
+        words += ['dyndbg="func memmap_init_zone_device +p"']
+        words += [f"zdm.devices={','.join(map(str, self.devices))}"] * bool(number)
+        words += [self.words] + [machine.tcg] * (not native)
+        command += ["-kernel", self.kernel.image, "-initrd", self.initramfs]
+        return [*command, "-append", " ".join(filter(None, words))]
+
+
+def read_lines(child: subprocess.Popen[str], silence: float, limit: float) -> Iterator[str]:
+    """Yield a child's output line by line; Raises TimeoutError after silence seconds without a byte or limit seconds in all."""
+    assert child.stdout
+    until, rest = time.monotonic() + limit, ""
+    while True:
+        wait = min(silence, until - time.monotonic())
+        if wait <= 0:
+            raise TimeoutError(f"is not done after {limit:g} seconds")
+        if not select.select([child.stdout], [], [], wait)[0]:
+            raise TimeoutError(f"hangs: nothing for {wait:.0f} seconds")
+        if not (chunk := os.read(child.stdout.fileno(), 65536)):
+            break
+        *whole, rest = (rest + chunk.decode(errors="replace")).split("\n")
+        yield from whole
+    if rest:
+        yield rest
+
+
+def describe_end(child: subprocess.Popen[str]) -> str:
+    """Say how a QEMU ended whose guest did not say that it is done."""
+    try:
+        status = child.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        return "closed its console and did not end"
+    if status == -signal.SIGKILL:
+        return "was killed by SIGKILL: if the host ran out of memory, set a smaller SIZE="
+    if status < 0:
+        return f"was killed by {signal.Signals(-status).name}"
+    return f"ended without a last word (QEMU's status {status})"
+
+
+def boot_guest(
+    guest: Guest,
+    log: Path,
+    progress: Callable[[str], None],
+    limit: float,
+    silence: float = SILENCE,
+    fault: Callable[[str], bool] = is_splat,
+) -> str:
+    """Boot once and return the console's text, which log keeps.
+
+    progress is called with each line that guest/init says. The guest may take
+    limit seconds and be silent for silence seconds and one for each GiB of a device.
+    fault says whether a line is a complaint of the kernel that ends the boot.
+
+    Raises UserError, which shows the last console lines, when the guest panics, warns,
+    reports a failure, takes too long or ends without a last word.
+    """
+    text: list[str] = []
+    trouble = ""
+    command = guest.command()
+    child = spawn(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    try:
+        with log.open("w") as keep:
+            print(f"$ {shlex.join(map(str, command))}", file=keep, flush=True)
+            for line in read_lines(child, silence + guest.gib, limit):
+                text.append(line.rstrip("\r"))
+                print(text[-1], file=keep, flush=True)
+                spoken = read_message(text[-1])
+                if fault(line):
+                    trouble = f"complains: {text[-1]}"
+                elif spoken.startswith(FAILED):
+                    trouble = spoken
+                elif spoken:
+                    progress(spoken)
+                if trouble:
+                    for more in read_lines(child, 1, 2):
+                        text.append(more.rstrip("\r"))
+                        print(text[-1], file=keep)
+                    break
+        if not trouble and DONE not in map(read_message, text):
+            trouble = describe_end(child)
+    except TimeoutError as slow:
+        trouble = trouble or str(slow)
+    finally:
+        end(child)
+    if trouble:
+        raise UserError(
+            f"{guest.kernel.name} guest ({guest.accel}) {trouble} (whole console: {log})",
+            text[-SHOWN:],
+        )
+    return "\n".join(text)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The guest's file system: guest/init and its scripts, the user land, and the series' selftest."""
+
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from harness.core.cache import replace
+from harness.core.command import run
+from harness.core.folders import ROOT
+from harness.core.options import Options
+from harness.core.progress import announce
+from harness.core.stages import run_stage
+from harness.kernel.config import BOOTED
+from harness.kernel.tree import apply_series
+from harness.vm.userland import collect_programs, find_program
+
+SELFTEST = "zone_device_memmap"
+
+
+def build_selftest(options: Options, source: Path, name: str = SELFTEST) -> Path:
+    """Return a test of selftests/mm in the worktree source, built statically by that folder's Makefile."""
+    announce(f"building {name}")
+    made, tools = options.build / f"selftest-{options.arch}", BOOTED[options.arch].tools
+    made.mkdir(exist_ok=True)
+    architecture = tools.architecture
+    words = [
+        f"ARCH={architecture.kernel}",
+        f"CROSS_COMPILE={architecture.cross}",
+        f"OUTPUT={made}",
+        "EXTRA_CFLAGS=-static",
+    ]
+    run(
+        ["make", "-C", source / "tools/testing/selftests/mm", *words, made / name],
+        f"building {name}",
+        log=options.build / f"{name}.log",
+    )
+    return made / name
+
+
+def make_entry(name: str, mode: int, number: int, data: bytes = b"") -> bytes:
+    """Return one member of a cpio archive in the newc format (initramfs buffer format, kernel documentation)."""
+    fields = (number, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name) + 1, 0)
+    head = b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0"
+    return head + b"\0" * (-len(head) % 4) + data + b"\0" * (-len(data) % 4)
+
+
+def pack_archive(files: dict[str, bytes], links: dict[str, str]) -> bytes:
+    """Return a cpio archive of executable files and symbolic links; the same input gives the same bytes."""
+    folders = {str(parent) for name in [*files, *links] for parent in Path(name).parents} - {"."}
+    members = [
+        (name, stat.S_IFDIR | 0o755, b"")
+        for name in sorted(folders | {"proc", "sys", "dev", "tmp"})
+    ]
+    members += [(name, stat.S_IFREG | 0o755, data) for name, data in sorted(files.items())]
+    members += [(name, stat.S_IFLNK | 0o777, to.encode()) for name, to in sorted(links.items())]
+    return b"".join(
+        make_entry(name, mode, number, data)
+        for number, (name, mode, data) in enumerate([*members, ("TRAILER!!!", 0, b"")], 1)
+    )
+
+
+def make_initramfs(
+    options: Options,
+    source: Path,
+    name: str = "initramfs",
+    more: Mapping[str, bytes] = MappingProxyType({}),
+) -> Path:
+    """Return the initramfs, with the selftest of the worktree source and more files; it is made anew each time, in a second."""
+    test = build_selftest(options, source)
+    announce("making the initramfs")
+    files = {
+        "init": (ROOT / "guest/init").read_bytes(),
+        **{
+            f"guest/{script.name}": script.read_bytes()
+            for script in (ROOT / "guest").iterdir()
+            if script.name != "init"
+        },
+        f"bin/{SELFTEST}": test.read_bytes(),
+        **collect_programs(options),
+        **more,
+    }
+    # The guest's busybox is of the same Debian, and so has the same applets.
+    applets = run([find_program("busybox"), "--list"], "busybox --list").split()
+    links = {f"bin/{applet}": "busybox" for applet in applets if f"bin/{applet}" not in files}
+    made = options.build / f"{name}-{options.arch}.cpio"
+    with replace(made) as new:
+        new.write_bytes(pack_archive(files, links))
+    return made
+
+
+if __name__ == "__main__":
+    run_stage(lambda options: make_initramfs(options, apply_series(options).series))

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The programs that the guest runs: the host's own, or for another architecture those of Debian's packages.
+
+The packages are fetched and unpacked under build/userland-ARCH; nothing is
+installed, and dpkg is not told of the architecture.
+"""
+
+import re
+import shutil
+from pathlib import Path
+
+from harness.core.cache import replace, scratch
+from harness.core.command import run
+from harness.core.debian import Apt, find_codename
+from harness.core.errors import UserError
+from harness.core.options import Options
+from harness.core.progress import announce
+
+PROGRAMS = ("busybox", "ndctl", "daxctl")
+PACKAGES = ("busybox-static", "ndctl", "daxctl")
+FOLDERS = ("bin", "sbin", "usr/bin", "usr/sbin")
+
+
+def find_program(program: str, installer: str = "setup") -> Path:
+    """Return the path of a program of the host; Raises UserError that names the target of make which installs it."""
+    found = shutil.which(program, path="/usr/bin:/bin:/usr/sbin:/sbin")
+    if not found:
+        raise UserError(f"{program} is missing: run 'make {installer}'")
+    return Path(found)
+
+
+def list_libraries(program: Path) -> list[Path]:
+    """Return the dynamic loader and the shared libraries that a program of the host needs."""
+    return [
+        Path(name) for name in re.findall(r"(/\S+) \(0x", run(["ldd", program], f"ldd {program}"))
+    ]
+
+
+def unpack_packages(options: Options) -> Path:
+    """Return the folder into which the packages and what they depend on are unpacked, fetched if it is not there yet.
+
+    Raises UserError when there is no network or no such package.
+    """
+    folder = options.build / f"userland-{options.arch}"
+    if not folder.exists():
+        with scratch(options.build / "apt.tmp") as fetched, replace(folder) as new:
+            new.mkdir()
+            apt = Apt(fetched, arch=options.arch)
+            apt.offered(PACKAGES[0], [find_codename()])
+            names = ", ".join(PACKAGES)
+            announce(f"fetching {names} for {options.arch}, and what they depend on (20 MB)")
+            for package in apt.fetch_whole(PACKAGES):
+                run(["dpkg-deb", "--extract", package, new], f"unpacking {package.name}")
+    return folder
+
+
+def collect_needed(root: Path, program: Path) -> dict[str, bytes]:
+    """Return a program's dynamic loader and shared libraries under root, by the path at which the loader looks for them.
+
+    Raises UserError if one is not there.
+    """
+    files: dict[str, bytes] = {}
+    todo = [program]
+    while todo:
+        header = run(["readelf", "-dlW", todo.pop()], "readelf")
+        for name in re.findall(
+            r"(?:Shared library: \[|program interpreter: /lib/)([^]]+)\]", header
+        ):
+            if f"lib/{name}" in files:
+                continue
+            found = [*root.glob(f"lib/**/{name}"), *root.glob(f"usr/lib/**/{name}")]
+            if not found:
+                raise UserError(
+                    f"{name}, which {program.name} needs, is in none of the packages under {root}: remove that folder and run it again"
+                )
+            files[f"lib/{name}"] = found[0].read_bytes()
+            todo.append(found[0])
+    return files
+
+
+def collect_own() -> dict[str, bytes]:
+    """Return the host's programs and their libraries; Raises UserError when one is missing, or busybox is not static."""
+    busybox, *tools = map(find_program, PROGRAMS)
+    if "not a dynamic executable" not in run(
+        ["sh", "-c", f"ldd {busybox} 2>&1 || :"], "ldd busybox"
+    ):
+        raise UserError(f"{busybox} is not static: install busybox-static")
+    files = {f"bin/{program.name}": program.read_bytes() for program in (busybox, *tools)}
+    for tool in tools:
+        files |= {str(library)[1:]: library.read_bytes() for library in list_libraries(tool)}
+    return files
+
+
+def collect_programs(options: Options) -> dict[str, bytes]:
+    """Return the programs and their libraries, by their path in the guest."""
+    if options.arch == "x86_64":
+        return collect_own()
+    root, files = unpack_packages(options), {}
+    for name in PROGRAMS:
+        program = next(
+            root / folder / name for folder in FOLDERS if (root / folder / name).exists()
+        )
+        files[f"bin/{name}"] = program.read_bytes()
+        files |= collect_needed(root, program)
+    return files

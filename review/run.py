@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`make review`: what the series' reviewers and their robots would say, one line for each patch and check.
+
+Every check compares with the base, or with the patch before: only what the
+series adds is a finding. A check that could not be run is one too.
+"""
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from checks.compile import SANITIZERS, Target
+from harness.core.command import git, run
+from harness.core.errors import UserError
+from harness.core.options import Options
+from harness.core.progress import say
+from harness.core.stages import run_stage
+from harness.kernel.config import KernelConfig
+from harness.kernel.images import build_pair
+from harness.kernel.patches import Patch, list_patches
+from harness.kernel.topics import list_topics
+from harness.kernel.tree import Trees, apply_series
+from review import lint, scripts
+from review.backport import check_backport
+from review.builds import Builds, compare_warnings
+from review.cocci import run_coccicheck
+from review.verdict import Skip, Verdict, keep_result
+
+# The checks of one patch by its files; each takes the worktrees of the worktrees and the step.
+FILES: dict[str, Callable[[Path, Patch], Verdict]] = {
+    "white space": scripts.check_whitespace,
+    "kernel-doc": scripts.compare_tool(scripts.run_kernel_doc),
+    "includecheck": scripts.compare_tool(scripts.run_checkincludes),
+    "shellcheck": scripts.compare_tool(scripts.run_shellcheck),
+    "MAINTAINERS": scripts.check_maintainers,
+}
+MAIL: dict[str, Callable[[str], list[str]]] = {
+    "subject": lint.judge_subject,
+    "message": lint.judge_body,
+    "tags": lint.judge_tags,
+}
+
+
+@dataclass
+class Table:
+    """The lines of a review as they come in, printed at once."""
+
+    good: int = 0
+    findings: list[str] = field(default_factory=list)
+    skips: list[str] = field(default_factory=list)
+
+    def check(self, about: str, name: str, make: Callable[[], Verdict]) -> None:
+        """Run a check and print its line; a UserError in it is a finding."""
+        what = f"{about:<24} {name:<16}"
+        try:
+            verdict = make()
+        except Skip as reason:
+            self.skips.append(f"{what} {reason}")
+            say(f"{what} SKIPPED: {reason}")
+            return
+        except UserError as fault:
+            verdict = Verdict([f"could not be checked: {fault}", *fault.shown])
+        self.good += not verdict.findings
+        note = f" ({verdict.note})" if verdict.note else ""
+        say(f"{what} {'FOUND ' + str(len(verdict.findings)) if verdict.findings else 'ok'}{note}")
+        for finding in verdict.findings:
+            print(f"         {finding}", flush=True)
+            self.findings.append(f"{what} {finding}")
+
+    def end(self) -> None:
+        """Print the summary; Raises UserError if there are findings."""
+        print()
+        for title, lines in (("findings", self.findings), ("skipped", self.skips)):
+            for line in lines:
+                print(f"{title}: {line}")
+        bad = len({line[:41] for line in self.findings})
+        say(
+            f"{self.good + bad + len(self.skips)} checks: {self.good} ok, {bad} with {len(self.findings)} findings, {len(self.skips)} skipped"
+        )
+        if self.findings:
+            raise UserError(
+                f"the review has {len(self.findings)} findings: mend them in the branch `series` and run 'make export'"
+            )
+
+
+def list_mails(series: list[Path]) -> Iterator[tuple[str, Path]]:
+    """Yield the name and the file of each cover letter and patch."""
+    for topic in series:
+        for mail in sorted(topic.glob("[0-9]*.patch")):
+            yield f"{topic.name}/{mail.name[:4]}", mail
+
+
+def run_reading_checks(
+    table: Table, options: Options, worktrees: Path, stack: list[Path], patches: list[Patch]
+) -> None:
+    """Run the checks that only read: of each mail, then of each patch's files."""
+    base, store = git(worktrees / "base", "rev-parse", "base"), options.build / "review"
+    for about, mail in list_mails(stack):
+        text = mail.read_text()
+        for name, look in MAIL.items():
+            table.check(about, name, lambda: Verdict(look(text)))
+        table.check(
+            about,
+            "checkpatch",
+            lambda: Verdict(
+                keep_result(
+                    store,
+                    "checkpatch",
+                    (base, text),
+                    lambda: scripts.run_checkpatch(worktrees / "base", mail),
+                )
+            ),
+        )
+    for one in patches:
+        key: list[str | bytes] = [
+            base,
+            git(
+                worktrees / "base", "rev-parse", f"{one.parent}^{{tree}}", f"{one.commit}^{{tree}}"
+            ),
+        ]
+        for name, judge in FILES.items():
+            table.check(
+                one.name,
+                name,
+                lambda: Verdict(
+                    **keep_result(
+                        store,
+                        name.replace(" ", "-"),
+                        key,
+                        lambda: dataclasses.asdict(judge(worktrees, one)),
+                    )
+                ),
+            )
+
+
+def check_vm(builds: Builds, one: Patch) -> Verdict:
+    """Build and boot the VM's kernel, rebind, run the KUnit suites that exist by then."""
+    made = builds.vm(one.commit, f"the VM's kernel at {one.name}")
+    suites = (
+        f"KUnit: {made['cases']} cases of {', '.join(made['suites'])}"
+        if made["suites"]
+        else "no KUnit suite yet"
+    )
+    return Verdict(made["warnings"], f"bzImage; boots; both drivers rebound; {suites}")
+
+
+def check_allnoconfig(builds: Builds, one: Patch) -> Verdict:
+    """Build the touched folders with allnoconfig."""
+    what = f"mm, lib, arch/x86/lib with allnoconfig at {one.name}"
+    return Verdict(builds.folders(one.commit, KernelConfig("none"), what))
+
+
+def check_without(builds: Builds, one: Patch) -> Verdict:
+    """Build the touched folders without ZONE_DEVICE."""
+    what = f"mm, lib, arch/x86/lib without ZONE_DEVICE at {one.name}"
+    return Verdict(builds.folders(one.commit, builds.without_zone_device(one.commit), what))
+
+
+def compile_both(builds: Builds, one: Patch, what: str) -> Iterator[Any]:
+    """Yield what is known of the touched objects before and after a patch."""
+    for commit, at in ((one.parent, "before"), (one.commit, "after")):
+        yield builds.checked(commit, f"the touched objects {at} {one.name}")[what]
+
+
+def check_messages(tool: str) -> Callable[[Builds, Patch], Verdict]:
+    """Return the check that compares what the compiler at W=1, or sparse, says."""
+    return lambda builds, one: compare_warnings(*compile_both(builds, one, tool))
+
+
+def check_page_size(builds: Builds, one: Patch) -> Verdict:
+    """Compare the size of struct page."""
+    before, after = compile_both(builds, one, "page")
+    return Verdict(
+        [f"struct page grows from {before} to {after} bytes"] * (after > before),
+        f"{before} -> {after} bytes",
+    )
+
+
+def check_sanitizers(builds: Builds, one: Patch) -> Iterator[tuple[str, Callable[[], Verdict]]]:
+    """Yield the check of each sanitizer's own test that a patch touches."""
+    for folder, architecture in SANITIZERS.items():
+        names = [
+            name
+            for name in lint.list_touched(one.patch.read_text())
+            if name.startswith(folder) and name.endswith(".c")
+        ]
+        if names:
+
+            def check(architecture: Target = architecture, names: list[str] = names) -> Verdict:
+                before, after = (
+                    builds.checked(commit, f"{names[0]} {at} {one.name}", architecture, names)
+                    for commit, at in ((one.parent, "before"), (one.commit, "after"))
+                )
+                return compare_warnings(
+                    before["gcc"] + before["sparse"], after["gcc"] + after["sparse"]
+                )
+
+            yield folder.split("/")[1].upper(), check
+
+
+BUILT: dict[str, Callable[[Builds, Patch], Verdict]] = {
+    "VM and KUnit": check_vm,
+    "allnoconfig": check_allnoconfig,
+    "ZONE_DEVICE off": check_without,
+    "W=1": check_messages("gcc"),
+    "sparse": check_messages("sparse"),
+    "struct page": check_page_size,
+}
+
+
+def check_bloat(options: Options, trees: Trees) -> Verdict:
+    """Say how the kernel's size changes, by scripts/bloat-o-meter over both kernels of `make bench`; that is no finding."""
+    base, series = (kernel.image.parent / "vmlinux" for kernel in build_pair(options, trees))
+    said = run([trees.base / "scripts/bloat-o-meter", base, series], "bloat-o-meter").splitlines()
+    total = re.search(r"Before=(\d+), After=(\d+), chg (\S+)", said[-1])
+    if not total:
+        raise UserError(f"bloat-o-meter said {said[-1] if said else 'nothing'}")
+    return Verdict(note=f"vmlinux {total[1]} -> {total[2]}, {total[3]}; {said[0]}")
+
+
+def run_review(options: Options) -> None:
+    """Run every check over series/ and print the table; Raises UserError if anything was found."""
+    # Whatever make bench is to measure, this boots x86-64.
+    options = dataclasses.replace(options, arch="x86_64")
+    trees, stack, table = apply_series(options), list_topics(), Table()
+    worktrees = trees.base.parent
+    patches = list_patches(worktrees)
+    table.check(
+        "series",
+        "applies to base",
+        lambda: Verdict(note=git(trees.base, "log", "-1", "--format=%s", "base")),
+    )
+    run_reading_checks(table, options, worktrees, stack, patches)
+    table.check("series", "coccicheck", lambda: run_coccicheck(options, trees))
+    table.check("series", "older kernel", lambda: check_backport(options, trees, patches))
+    builds = Builds(options, trees)
+    for one in patches:
+        for name, judge in BUILT.items():
+            table.check(one.name, name, lambda: judge(builds, one))
+        for name, check in check_sanitizers(builds, one):
+            table.check(one.name, name, check)
+    table.check("series", "bloat-o-meter", lambda: check_bloat(options, trees))
+    table.end()
+
+
+if __name__ == "__main__":
+    run_stage(run_review)

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The series' documentation: it builds, it names what exists, and every new file has its maintainers."""
+
+import os
+import re
+import shutil
+import sys
+from html import unescape
+from pathlib import Path
+
+import pytest
+from support import PATCHES
+
+from checks import warnings
+from harness.core import command, errors, options, progress
+from harness.kernel import tree
+from review import scripts
+
+pytestmark = pytest.mark.full
+
+FOLDERS = "mm core-api"
+DIFF = re.compile(r"^--- (\S+)\n\+\+\+ b/(\S+)$", re.M)
+TOUCHED = [match.groups() for patch in PATCHES for match in DIFF.finditer(patch.read_text())]
+NEW = sorted({path for old, path in TOUCHED if old == "/dev/null"})
+SOURCES = sorted({path for _, path in TOUCHED if path.endswith((".c", ".h"))})
+PAGES = [path for path in NEW if re.match(r"Documentation/.*\.rst$", path)]
+MENTIONED = re.compile(r"\b(\w+)\(\)|\b(CONFIG_\w+)")
+# Whom a new file has to reach, by the folder that it lies in; of several, the longest counts.
+ADDRESSES = {
+    "Documentation/mm/": {"linux-mm@kvack.org", "linux-doc@vger.kernel.org"},
+    "include/linux/": {"linux-hardening@vger.kernel.org"},
+    "lib/": {"linux-hardening@vger.kernel.org"},
+    "mm/": {"linux-mm@kvack.org"},
+    "tools/testing/selftests/mm/": {
+        "linux-mm@kvack.org",
+        "linux-kselftest@vger.kernel.org",
+        "nvdimm@lists.linux.dev",
+    },
+}
+CATCH_ALL = {"THE REST", ""}
+
+
+def tools() -> dict[str, str]:
+    """Return the environment in which the kernel's scripts find this Python and leave no bytecode in the tree."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return os.environ | {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"}
+
+
+def added(trees: tree.Trees, base: str, series: str) -> list[str]:
+    """Return the lines that only the series' output has; paths of the trees and line numbers do not count."""
+    plain = (
+        warnings.strip_lines(said.replace(f"{where}/", "").splitlines())
+        for said, where in ((base, trees.base), (series, trees.series))
+    )
+    return warnings.find_added(*plain)
+
+
+@pytest.fixture(scope="module")
+def docs(chosen: options.Options, trees: tree.Trees) -> dict[str, tuple[Path, str]]:
+    """The HTML folder and what Sphinx said, for base and series.
+
+    Both are built from nothing: Sphinx says nothing about a page that it built before.
+    """
+    made = {}
+    for name, source in (("base", trees.base), ("series", trees.series)):
+        out = chosen.build / f"docs/{name}"
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir(parents=True)
+        progress.announce(f"building the documentation of {FOLDERS} ({name})")
+        make = [
+            "make",
+            "--no-print-directory",
+            "-C",
+            source,
+            f"O={out}",
+            f"SPHINXDIRS={FOLDERS}",
+            f"SPHINXOPTS=-j{chosen.jobs}",
+        ]
+        said = command.run(
+            [*make, "htmldocs"], f"htmldocs of the {name} tree", log=out / "log", env=tools()
+        )
+        html = out / "Documentation/output"
+        # Without Sphinx the kernel's make says so and succeeds.
+        for folder in FOLDERS.split():
+            if not (html / folder / "index.html").exists():
+                raise errors.UserError(
+                    f"htmldocs of the {name} tree made no {folder}/index.html: {said.strip().splitlines()[-1:]}"
+                )
+        made[name] = html, said
+    return made
+
+
+def test_no_new_warning_from_sphinx(trees: tree.Trees, docs: dict[str, tuple[Path, str]]) -> None:
+    assert added(trees, docs["base"][1], docs["series"][1]) == []
+
+
+@pytest.mark.parametrize("function", ["memcpy_nt", "memcpy_nt_drain"])
+def test_function_is_rendered(docs: dict[str, tuple[Path, str]], function: str) -> None:
+    def anchors(name: str) -> list[str]:
+        return re.findall(
+            r'id="(c\.memcpy_\w+)"', (docs[name][0] / "core-api/kernel-api.html").read_text()
+        )
+
+    assert f"c.{function}" in anchors("series")
+    assert f"c.{function}" not in anchors("base")
+
+
+def test_there_is_a_page() -> None:
+    assert PAGES
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_is_rendered(trees: tree.Trees, docs: dict[str, tuple[Path, str]], page: str) -> None:
+    """Under its title, and listed under it in the folder's index."""
+    html = docs["series"][0] / Path(page).relative_to("Documentation").with_suffix(".html")
+    title = re.search(r"^=+\n(.+)\n=+$", (trees.series / page).read_text(), re.M)
+    assert title
+    assert title[1] in re.findall(r"<h1>([^<]+)<", unescape(html.read_text()))
+    index = unescape((html.parent / "index.html").read_text())
+    assert title[1] in re.findall(rf'href="{re.escape(html.name)}">([^<]+)<', index), (
+        f"{html.name} is not in its index"
+    )
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_names_what_exists(trees: tree.Trees, page: str) -> None:
+    """Each function and each option that a page mentions is one of the series' tree."""
+    mentioned = [
+        match[1] or match[2] for match in MENTIONED.finditer((trees.series / page).read_text())
+    ]
+    assert mentioned
+    functions = command.git(
+        trees.series, "grep", "-ohwE", "|".join(mentioned), "--", "mm/*.[ch]", "include/linux"
+    ).split()
+    symbols = command.git(trees.series, "grep", "-hE", "^(menu)?config ", "--", "*Kconfig*").split()
+    assert sorted(set(mentioned) - set(functions) - {f"CONFIG_{name}" for name in symbols}) == []
+
+
+def test_no_new_broken_reference(trees: tree.Trees) -> None:
+    def said(where: Path) -> str:
+        return command.run(
+            ["tools/docs/documentation-file-ref-check"],
+            "documentation-file-ref-check",
+            cwd=where,
+            env=tools(),
+        )
+
+    assert added(trees, said(trees.base), said(trees.series)) == []
+
+
+@pytest.mark.parametrize("path", SOURCES)
+def test_no_new_warning_from_kernel_doc(trees: tree.Trees, path: str) -> None:
+    base = (
+        scripts.run_kernel_doc(trees.base, path, trees.base) if (trees.base / path).exists() else []
+    )
+    assert warnings.find_added(base, scripts.run_kernel_doc(trees.base, path, trees.series)) == []
+
+
+@pytest.mark.parametrize("path", NEW)
+def test_maintainers(trees: tree.Trees, path: str) -> None:
+    """get_maintainer.pl gives a maintainer of more than everything, and the lists of the folder."""
+    command: list[str | Path] = [
+        "perl",
+        "scripts/get_maintainer.pl",
+        "--no-git",
+        "--no-git-fallback",
+        "-f",
+        path,
+    ]
+    said = command.run(command, "get_maintainer.pl", cwd=trees.series, env=tools())
+    who = re.findall(r"^(?:.*<)?([^\s<>]+@[^\s<>]+)>? \((\w[\w ]*?)(?::(.*))?\)$", said, re.M)
+    folder = max((folder for folder in ADDRESSES if path.startswith(folder)), key=len, default="")
+    assert folder, f"name the lists of {path} in ADDRESSES"
+    assert {
+        section for _, role, section in who if role in ("maintainer", "supporter")
+    } - CATCH_ALL, said
+    assert ADDRESSES[folder] - {address for address, _, _ in who} == set(), said

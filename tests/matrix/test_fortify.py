@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0
+"""FORTIFY_SOURCE: memcpy_nt() past the end of an object whose size the compiler knows is rejected, by the kernel's own build-time tests."""
+
+import pytest
+from support import need
+
+from checks import compile
+from harness.core import options
+from harness.kernel import tree
+
+FULL = pytest.mark.full
+KINDS = ("read_overflow2", "read_overflow2_field", "write_overflow", "write_overflow_field")
+# x86-64 has a memcpy_nt() of its own; the others fall back to memcpy().
+CELLS = [
+    pytest.param(compile.X86_64, id="x86_64"),
+    pytest.param(compile.CLANG, id="x86_64-clang", marks=FULL),
+    pytest.param(compile.I386, id="i386", marks=FULL),
+    pytest.param(compile.ARM64, id="arm64", marks=FULL),
+]
+
+
+@pytest.mark.parametrize("architecture", CELLS)
+def test_overflow_is_rejected(
+    chosen: options.Options, trees: tree.Trees, architecture: compile.Target
+) -> None:
+    need(architecture.tools.missing())
+    kernel = compile.Compilation(chosen, trees, trees.series, architecture)
+    logs = kernel.out / "lib/test_fortify"
+    for old in logs.glob("*-memcpy_nt.log"):
+        old.unlink()
+    kernel.configure(zone_device=False)
+    kernel.make("lib/test_fortify/")
+    told = {
+        log.name.removesuffix("-memcpy_nt.log"): log.read_text()
+        for log in logs.glob("*-memcpy_nt.log")
+    }
+    assert sorted(told) == sorted(KINDS)
+    for kind, text in told.items():
+        assert text.startswith("ok: unsafe memcpy_nt() usage correctly detected"), f"{kind}: {text}"

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The KUnit suites on each machine that has them, and what becomes of a report that is not all green."""
+
+import pytest
+from support import need
+
+from checks import kunit
+from harness.core import command, options
+from harness.kernel import patches, tree
+
+MEMMAP = "mm/tests/zone_device_memmap_kunit.c"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in ("x86_64", "um") else pytest.param(name, marks=pytest.mark.full)
+        for name in kunit.KERNELS
+    ],
+)
+def test_suites(chosen: options.Options, trees: tree.Trees, name: str) -> None:
+    machine = kunit.KERNELS[name]
+    need(machine.missing())
+    assert kunit.run_kunit(chosen, trees.series, machine) > 0
+
+
+@pytest.mark.full
+def test_memmap_of_base(chosen: options.Options, trees: tree.Trees) -> None:
+    """The base's mm/mm_init.c passes zone_device_memmap: the patch that adds it, on the base alone."""
+    [adds] = command.git(
+        trees.series, "log", "--format=%H", "--diff-filter=A", "base..series", "--", MEMMAP
+    ).split()
+    step = patches.checkout_commit(trees.base.parent, "base")
+    command.git(step, "cherry-pick", adds)
+    assert not command.git(
+        step, "diff", "--name-only", "base", "--", "mm/mm_init.c", "mm/memremap.c", "include"
+    )
+    assert kunit.run_kunit(chosen, step, kunit.MEMMAP_ONLY) > 0

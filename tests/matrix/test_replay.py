@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The replay: in every configuration the same memmap, each mutation found, and faults that say what to do."""
+
+import functools
+import json
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support import need
+
+from checks.drain import find_undrained
+from harness.core import options
+from harness.core.errors import UserError
+from harness.core.folders import ROOT
+from harness.kernel import tree
+from harness.replay import build, plot
+
+CONFIGS = {config.name: config for config in build.CONFIGS}
+MUTATIONS = tomllib.loads((ROOT / "replay/mutations.toml").read_text())
+# What each configuration is there for: bytes of struct page, and what compound_info holds.
+LAYOUT = {"pointer": (64, "pointer"), "page80": (80, "pointer"), "arm64": (64, "pointer")}
+Program = Callable[[str], Path]
+Pair = Callable[[str], tuple[build.Objects, build.Objects]]
+Done = subprocess.CompletedProcess[str]
+
+
+def run(made: Path, *words: str, config: str = "default") -> Done:
+    """Run a replay program to its end."""
+    return subprocess.run(
+        [*CONFIGS[config].runner, made, *words], capture_output=True, text=True, timeout=1200
+    )
+
+
+@pytest.fixture(scope="session")
+def built(chosen: options.Options, trees: tree.Trees) -> Program:
+    """Build the program of a configuration, once; skips where a tool is missing."""
+
+    @functools.cache
+    def build(name: str) -> Path:
+        need(CONFIGS[name].missing())
+        return build.build_replay(chosen, trees, CONFIGS[name])
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def pair(chosen: options.Options, trees: tree.Trees) -> Pair:
+    """Both kernels of a configuration, made once."""
+    return functools.cache(lambda name: build.build_pair(chosen, trees, CONFIGS[name]))
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_same_memmap(built: Program, name: str) -> None:
+    made = built(name)
+    size, holds = LAYOUT.get(name, (64, "mask"))
+    told = run(made, "info", config=name).stdout
+    assert f"struct page of {size} bytes, compound_info is a {holds}," in told
+    assert ("page_ref_set" in told) == (name == "trace")
+    # Emulated, the largest orders of the matrix take minutes.
+    for words in (
+        (["random", "3000"],)
+        if CONFIGS[name].runner
+        else (["matrix"], ["random", "20000" if name == "default" else "5000"])
+    ):
+        done = run(made, *words, config=name)
+        assert not done.returncode and "as base, byte for byte" in done.stdout, (
+            done.stdout + done.stderr
+        )
+
+
+@pytest.mark.parametrize("name", ["default", "pointer", "nomemcg", "debug", "trace", "clang"])
+def test_copies_are_drained(pair: Pair, name: str) -> None:
+    """In each configuration that streams: with KMSAN, and on arm64, memcpy_nt() is memcpy()."""
+    need(CONFIGS[name].missing())
+    assert find_undrained(pair(name)[1].out / "mm/mm_init.o") == []
+
+
+def test_nothing_to_drain(pair: Pair) -> None:
+    assert find_undrained(pair("default")[0].out / "mm/mm_init.o") == [
+        "memmap_init_zone_device() has no MOVNTI"
+    ]
+    with pytest.raises(UserError, match=r"has no no_such\(\)"):
+        find_undrained(pair("default")[0].out / "mm/mm_init.o", "no_such")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name, mutation in MUTATIONS.items() if mutation.get("seen_by") == "disassembly"],
+)
+def test_mutation_is_disassembled(pair: Pair, name: str) -> None:
+    mutation = MUTATIONS[name]
+    assert find_undrained(build.mutate_object(pair("default")[1], name, mutation["edits"])) == [
+        mutation["says"]
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, mutation in MUTATIONS.items() if "seen_by" not in mutation]
+)
+def test_mutation_is_found(pair: Pair, name: str) -> None:
+    mutation = MUTATIONS[name]
+    made = build.build_mutant(*pair(mutation.get("config", "default")), name, mutation["edits"])
+    done = run(made, "random", "3000")
+    assert done.returncode == 1, done.stdout + done.stderr
+    where, what = done.stdout.splitlines()[1:3]
+    assert (
+        where.startswith("DIFFERS type=")
+        and what.startswith("  series: ")
+        and mutation["says"] in what
+    )
+    again = run(made, "case", where.split()[1])
+    assert not mutation.get("one_call", True) or (
+        again.returncode == 1 and again.stdout.splitlines()[:2] == [where, what]
+    )
+
+
+def test_mutation_that_fits_nowhere(pair: Pair) -> None:
+    with pytest.raises(UserError, match="mutation gone: 0 times in mm/mm_init.c"):
+        build.build_mutant(*pair("default"), "gone", [["no such text", ""]])
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("dump_stack();", "used an unexpected symbol, dump_stack; provide it in shim.c"),
+        (
+            "*(volatile long *)(vmemmap + start_pfn + (1UL << 32)) = 0;",
+            "touched memory outside of the memmap at 0x",
+        ),
+        ("BUG();", "hit BUG() or an illegal instruction at 0x"),
+    ],
+)
+def test_fault_in_the_kernel(pair: Pair, statement: str, message: str) -> None:
+    entry = "	if (WARN_ON_ONCE(!pgmap || zone_idx != ZONE_DEVICE))\n"
+    done = run(
+        build.build_mutant(*pair("default"), "fault", [[entry, f"	{statement}\n{entry}"]]),
+        "random",
+        "1",
+    )
+    assert done.returncode == 3 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("replay: type=") and message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["random", "many"], '"many" is no number'),
+        (["race", "0"], "a device has 1 to 65536 GiB"),
+        (["race", "1", "0-19"], "orders go from 0 to 18"),
+        (
+            ["race", "1", "7d"],
+            "a memmap of order 7 is not deduplicated: it needs more than 128 pages",
+        ),
+        (["race", "1", "0", "0"], "1 to 1000 rounds"),
+        (["race", "1", "0", "1", "/no/such/folder/x"], "cannot write /no/such/folder/x"),
+        (["case", "order=19"], "order 19 is above 18"),
+        (["case", "colour=red"], 'a case has no "colour"'),
+        (["case", "type=floppy"], 'no pgmap type "floppy"'),
+        (["case", "poison=sweet"], '"sweet" in a case is none of ones, zero, random'),
+        (["case", "pages=0x10,reserve=0x20"], "reserve + offset within its pages"),
+        ([], "usage: replay matrix"),
+    ],
+)
+def test_bad_words(built: Program, words: list[str], message: str) -> None:
+    done = run(built("default"), *words)
+    assert done.returncode == 2 and message in done.stderr
+
+
+def test_stands_alone(built: Program, tmp_path: Path) -> None:
+    made = Path(shutil.copy(built("default"), tmp_path))
+    assert (
+        b"INTERP"
+        not in subprocess.run(["readelf", "-l", made], capture_output=True, check=True).stdout
+    )
+    done = subprocess.run(
+        [made, "case", "order=9,pages=0x400"], cwd=tmp_path, env={}, capture_output=True, text=True
+    )
+    assert not done.returncode and "1 case, 1024 entries" in done.stdout
+    cpu = next(
+        (
+            line.split(": ")[1]
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        "unknown CPU",
+    )
+    assert run(made, "info").stdout.startswith(f"{cpu}\n")
+
+
+def test_random_cases_follow_the_seed(built: Program) -> None:
+    first, again, other = (
+        run(built("default"), "random", "200", seed).stdout.splitlines()[1]
+        for seed in ("7", "7", "8")
+    )
+    assert first == again != other
+
+
+def test_race(built: Program, tmp_path: Path) -> None:
+    done = run(built("default"), "race", "1", "0,9,9d", "3", str(tmp_path / "race.json"))
+    assert not done.returncode, done.stderr
+    samples = json.loads((tmp_path / "race.json").read_text())
+    raced = [
+        (result["order"], result["deduplicated"], result["pages"]) for result in samples["results"]
+    ]
+    # Deduplicated, 128 of the 512 struct pages of a compound page are written.
+    assert raced == [(0, False, 1 << 18), (9, False, 1 << 18), (9, True, 1 << 16)]
+    for result in samples["results"]:
+        assert (
+            list(result["samples"])
+            == list(result["first_touch"])
+            == ["base", "series", "fallback", "limit"]
+        )
+        assert all(len(times) == 3 and min(times) > 0 for times in result["samples"].values())
+    plot.draw_race(samples | {"date": "today"}, tmp_path / "race.png")
+    assert (tmp_path / "race.png").read_bytes().startswith(b"\x89PNG")

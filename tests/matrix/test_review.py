@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The review's tools on the real trees: each finds a seeded fault."""
+
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.core import command, options
+from harness.kernel import patches, tree
+from review import builds, scripts, sparse
+
+Patch = Callable[[dict[str, str]], patches.Patch]
+# A base that is not clean itself.
+BASE = {
+    "MAINTAINERS": "Maintainers List\n----------------\n\nMM\nM:\tA <a@example.org>\nL:\tlist@example.org\nS:\tMaintained\nF:\tmm/\n\n"
+                   "THE REST\nM:\tR <r@example.org>\nL:\trest@example.org\nS:\tBuried alive in reporters\nF:\t*\nF:\t*/\n",
+    "mm/x.c": "// SPDX-License-Identifier: GPL-2.0\n#include <a.h>\n#include <a.h>\n\n/**\n * old() - without its argument\n */\nvoid old(int a)\n{\n}\n",
+    "mm/run.sh": "#!/bin/sh\n# SPDX-License-Identifier: GPL-2.0\necho $1\n",
+}  # fmt: skip
+
+
+@pytest.fixture
+def patch(tmp_path: Path, trees: tree.Trees) -> Patch:
+    """Return what commits changes on top of BASE, with the kernel's own scripts beside them, as a patch of the review."""
+    repository = tmp_path / "home/base"
+    repository.mkdir(parents=True)
+    command.git(repository, "init", "-q")
+
+    def commit(files: dict[str, str], message: str) -> str:
+        for name, text in files.items():
+            (repository / name).parent.mkdir(exist_ok=True)
+            (repository / name).write_text(text)
+        command.git(repository, "add", "-A")
+        command.git(repository, "commit", "-q", "-m", message)
+        return command.git(repository, "rev-parse", "HEAD")
+
+    base = commit(BASE, "base")
+    for tools in ("scripts", "tools"):
+        (repository / tools).symlink_to(trees.base / tools)
+        with (repository / ".git/info/exclude").open("a") as exclude:
+            print(tools, file=exclude)
+
+    def add(files: dict[str, str]) -> patches.Patch:
+        made = commit(files, "mm: change")
+        mail = command.git(repository, "format-patch", "-1", "-o", tmp_path / "topic", made)
+        return patches.Patch(Path(mail), made, base)
+
+    return add
+
+
+def changed(name: str, old: str, new: str) -> dict[str, str]:
+    assert old in BASE[name]
+    return {name: BASE[name].replace(old, new)}
+
+
+@pytest.mark.parametrize(
+    "line, found",
+    [
+        ("int y;", ""),
+        ("int y; ", "ERROR:TRAILING_WHITESPACE"),
+        ("if(y)", "ERROR:SPACING"),
+        ("/* teh end */", "WARNING:TYPO_SPELLING"),
+        ("/* abandonned, which only codespell knows: abailable */", "WARNING:TYPO_SPELLING"),
+    ],
+)
+def test_checkpatch(patch: Patch, trees: tree.Trees, line: str, found: str) -> None:
+    step = patch(changed("mm/x.c", "{\n", f"{{\n\t{line}\n"))
+    step.patch.write_text(
+        step.patch.read_text().replace("\n---\n", "\nWhy this is done.\n---\n", 1)
+    )
+    said = "\n".join(scripts.run_checkpatch(trees.base, step.patch))
+    assert found in said if found else said == ""
+
+
+def test_sparse_that_is_too_old(chosen: options.Options, trees: tree.Trees, tmp_path: Path) -> None:
+    old = tmp_path / "sparse"
+    old.write_text("#!/bin/sh\necho 'x.c:3:1: error: Expected ; at end of declaration' >&2\n")
+    old.chmod(0o755)
+    assert not sparse.is_usable(old, trees.base)
+    assert sparse.is_usable(sparse.find_sparse(chosen, trees.base), trees.base)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "text, tool, found",
+    [
+        (
+            "static int zdm_seeded;\n",
+            "gcc",
+            "mm/mm_init.c: warning: .zdm_seeded. defined but not used",
+        ),
+        (
+            "int zdm_seeded;\n",
+            "sparse",
+            "mm/mm_init.c: sparse: warning: symbol 'zdm_seeded' was not declared. Should it be static?",
+        ),
+    ],
+)
+def test_seeded_warning(
+    chosen: options.Options, trees: tree.Trees, tmp_path: Path, text: str, tool: str, found: str
+) -> None:
+    base = trees.base
+    whole = tmp_path / "mm_init.c"
+    whole.write_text(command.git(base, "show", "series:mm/mm_init.c") + "\n" + text)
+    blob = command.git(base, "hash-object", "-w", whole)
+    index = os.environ | {"GIT_INDEX_FILE": str(tmp_path / "index")}
+    for words in (
+        ["read-tree", "series"],
+        ["update-index", "--cacheinfo", f"100644,{blob},mm/mm_init.c"],
+    ):
+        command.run(["git", "-C", base, *words], "git", env=index)
+    made = command.run(["git", "-C", base, "write-tree"], "git", env=index).strip()
+    seeded = command.git(base, "commit-tree", "-p", "series", "-m", "seeded", made)
+    run = builds.Builds(chosen, trees)
+    step = patches.Patch(Path("seeded/0001"), seeded, command.git(base, "rev-parse", "series"))
+    [finding] = run.BUILT["W=1" if tool == "gcc" else "sparse"](run, step).findings
+    assert re.match(found, finding)
+    assert json.dumps(run.checked(seeded, "the seeded object"))

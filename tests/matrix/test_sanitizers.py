@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Kernels that check themselves: suites and rebinds without a report, and a report where there must be one."""
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support import need
+
+from checks import sanitizers
+from harness.core import options
+from harness.kernel import images, tree
+
+Build = Callable[[str], images.Kernel]
+
+
+@pytest.fixture(scope="module")
+def build(chosen: options.Options, trees: tree.Trees) -> Build:
+    """Build the series' kernel with a checker, once; skips where its compiler is missing."""
+
+    @functools.cache
+    def made(name: str) -> images.Kernel:
+        flavour = sanitizers.CHECKERS[name].flavour
+        need(flavour.tools.missing())
+        return images.build_kernel(chosen, "series", trees.series, flavour)
+
+    return made
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", sanitizers.CHECKERS)
+def test_builds(build: Build, name: str) -> None:
+    assert build(name).release.endswith(f"-series+{name}")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", sanitizers.CHECKERS)
+def test_suites(
+    chosen: options.Options, trees: tree.Trees, build: Build, image: Path, name: str
+) -> None:
+    assert (
+        sanitizers.run_suites(chosen, sanitizers.CHECKERS[name], build(name), image, trees.series)
+        > 0
+    )
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", sanitizers.CHECKERS)
+def test_rebinds(chosen: options.Options, build: Build, image: Path, name: str) -> None:
+    checker = sanitizers.CHECKERS[name]
+    found = sanitizers.rebind_devices(chosen, checker, build(name), image)
+    assert [len(times.memmap) for times in found.values()] == [checker.rebinds] * 2
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", sanitizers.CHECKERS)
+def test_control(
+    chosen: options.Options, trees: tree.Trees, build: Build, image: Path, name: str
+) -> None:
+    assert (
+        sanitizers.run_control(chosen, sanitizers.CHECKERS[name], build(name), image, trees.series)
+        > 0
+    )

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The patches in series/, as mail and as commits on the base."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from support import PATCHES, contents, name_of
+
+from harness.core import folders
+from harness.kernel import export, source, topics, tree
+from review import scripts
+
+EXPORTED_FROM = "7.3.0-rc7"
+
+
+@pytest.mark.parametrize("patch", PATCHES, ids=name_of)
+def test_checkpatch(patch: Path, trees: tree.Trees) -> None:
+    assert scripts.run_checkpatch(trees.base, patch) == []
+
+
+def test_round_trip(trees: tree.Trees, tmp_path: Path) -> None:
+    """The same bytes on the base that series/ was exported from; on a later 7.3.y only line numbers and blobs may differ."""
+    shutil.copytree(folders.ROOT / "series", tmp_path / "series")
+    before = contents(tmp_path / "series")
+    export.export_topics(trees.series, topics.list_topics(tmp_path / "series"))
+    after = contents(tmp_path / "series")
+    if source.read_version((trees.base / "Makefile").read_text()) != EXPORTED_FROM:
+        before, after = (
+            {
+                name: re.sub(rb"^(index |@@ ).*", b"", data, flags=re.M)
+                for name, data in found.items()
+            }
+            for found in (before, after)
+        )
+    assert after == before

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Both kernels built, booted and rebound in the VM, their consoles clean; no time is judged."""
+
+import dataclasses
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from checks.drain import find_undrained
+from harness.bench import measure
+from harness.core import command, errors, options
+from harness.kernel import images, tree
+from harness.vm import accel, guest, initramfs
+
+REBINDS = 3
+Build = Callable[[str], images.Kernel]
+
+
+@pytest.fixture(scope="session")
+def build(chosen: options.Options, trees: tree.Trees) -> Build:
+    """Build a kernel by name."""
+    return lambda name: images.build_kernel(chosen, name, getattr(trees, name))
+
+
+@pytest.mark.parametrize("name", ["base", "series"])
+def test_kernel_builds(build: Build, name: str) -> None:
+    kernel = build(name)
+    assert kernel.image.stat().st_size > 2**20 and kernel.release.endswith(f"-{name}")
+
+
+def test_initramfs(image: Path) -> None:
+    assert image.read_bytes().startswith(b"070701")
+    listed = command.run(["sh", "-c", f"cpio -t --quiet <{image}"], "cpio").split()
+    assert {"init", "bin/sh", "bin/ndctl", "bin/zone_device_memmap", "sys"} <= set(listed)
+
+
+@pytest.mark.parametrize("name", ["base", "series"])
+def test_boot_and_rebind(chosen: options.Options, build: Build, image: Path, name: str) -> None:
+    few = dataclasses.replace(chosen, rebinds=REBINDS)
+    guest.need_memory(few.gib)
+    log = chosen.build / f"test-{name}.log"
+    found = measure.measure_boot(
+        few,
+        build(name),
+        image,
+        accel.choose_accel(few, build("base"), image),
+        log,
+        f"test boot ({name})",
+    )
+    assert {driver: len(times.memmap) for driver, times in found.items()} == {
+        "nd_pmem": REBINDS,
+        "dax_pmem": REBINDS,
+    }
+
+
+def test_real_panic_is_seen(build: Build, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.cpio"
+    empty.write_bytes(initramfs.pack_archive({}, {}))
+    with pytest.raises(errors.UserError, match="complains: .*Kernel panic - not syncing"):
+        guest.boot_guest(
+            guest.Guest(build("base"), empty, "tcg", 1), tmp_path / "log", lambda _: None, 120
+        )
+
+
+def test_copy_is_inline(build: Build) -> None:
+    """A struct page of 64 bytes is copied by eight MOVNTI in one stretch, which neither calls nor jumps."""
+    code = command.run(
+        ["objdump", "-d", "--no-show-raw-insn", build("series").image.parent / "mm_init.o"],
+        "objdump",
+    )
+    function = re.search(r"<memmap_init_zone_device>:\n(.*?)\n\n", code + "\n\n", re.S)
+    assert function
+    stretches = re.split(r"\t(?:call|j\w+|rep|ret)\b", function[1])
+    assert max(stretch.count("\tmovnti") for stretch in stretches) == 8
+    assert "rep movs" not in function[1]
+
+
+def test_copies_are_drained(build: Build) -> None:
+    """In the kernel that is booted, as in those of the replay."""
+    assert find_undrained(build("series").image.parent / "mm_init.o") == []

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What several test files call."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.kernel.topics import list_files, list_topics
+
+Stage = Callable[..., "subprocess.CompletedProcess[str]"]
+PATCHES = [patch for topic in list_topics() for patch in list_files(topic)]
+
+
+def need(missing: list[str]) -> None:
+    """Skip the test if programs that it needs are not installed."""
+    if missing:
+        pytest.skip(f"{', '.join(missing)} not installed")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return the patches below a folder, by name."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.patch"))
+    }
+
+
+def name_of(patch: Path) -> str:
+    """Name a patch by topic and number, for pytest."""
+    return f"{patch.parent.name}/{patch.name[:4]}"

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Configurations: fragments compose, and no line vanishes."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.kernel import config
+
+
+@pytest.mark.parametrize(
+    "fragment, gone",
+    [
+        ("CONFIG_A=y\n# CONFIG_B is not set\n# a comment\nCONFIG_N=8\n", []),
+        ("CONFIG_A=y\nCONFIG_C=y\n", ["CONFIG_C=y"]),
+        ("CONFIG_N=64\n", ["CONFIG_N=64"]),
+        ("# CONFIG_A is not set\n", ["# CONFIG_A is not set"]),
+    ],
+)
+def test_vanished_fragment_line(fragment: str, gone: list[str]) -> None:
+    assert (
+        config.find_vanished(
+            fragment, "CONFIG_A=y\nCONFIG_N=8\n# CONFIG_D is not set\nCONFIG_AB=y\n"
+        )
+        == gone
+    )
+
+
+def gone(pid_file: Path) -> bool:
+    """Return whether the noted process is no more, given a moment."""
+    pid = int(pid_file.read_text())
+    for _ in range(50):
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.1)
+    return False

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The build folder: its mark, its lock, its room."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from support import Stage
+
+from harness.core import errors, folders
+
+
+def fault_of(done: "subprocess.CompletedProcess[str]") -> str:
+    """Return the one line of a stage that failed as it should."""
+    assert done.returncode == 1, done
+    [line] = done.stderr.splitlines()
+    return line
+
+
+def test_too_little_disk(tmp_path: Path) -> None:
+    with pytest.raises(
+        errors.UserError,
+        match=r"the moon needs 1e\+06 GiB under .* GiB are free: make room, or set BUILD=",
+    ):
+        folders.need_disk(tmp_path, 1e6, "the moon")
+
+
+def test_two_runs_at_once(stage: Stage, toy: Path, tmp_path: Path) -> None:
+    with folders.lock_build(tmp_path / "build"):
+        assert f"another run (process {os.getpid()}) is using" in fault_of(
+            stage("harness.kernel.source", LINUX=str(toy))
+        )
+    assert stage("harness.kernel.source", LINUX=str(toy)).returncode == 0

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-2.0
+"""QEMU: what it needs, and each way in which a guest can fail."""
+
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.core import architectures, errors, folders, options
+from harness.kernel import images
+from harness.vm import accel, guest
+from harness.vm.devices import PAIR
+
+
+
+def test_firmware_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = dataclasses.replace(
+        architectures.get_machine("x86_64"), firmware=folders.ROOT / "no-such.fd"
+    )
+    monkeypatch.setattr(guest, "get_machine", lambda _: machine)
+    with pytest.raises(errors.UserError, match="no-such.fd is missing: run 'make setup'"):
+        guest.find_qemu("arm64")
+
+
+KERNEL = images.Kernel("base", "7.3.0-rc7-base", Path("bzImage"))
+
+
+def test_too_little_memory() -> None:
+    with pytest.raises(
+        errors.UserError, match="2 devices of 1000000 GiB need 31252.5 GiB of memory"
+    ):
+        guest.need_memory(1000000, PAIR)
+
+
+@pytest.fixture
+def qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Put a stand-in for QEMU first in PATH, and return what gives it a script; it notes its process id."""
+    program = tmp_path / "bin/qemu-system-x86_64"
+    program.parent.mkdir()
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+
+    def fill(script: str) -> None:
+        program.write_text(f"#!/bin/sh\necho $$ >{tmp_path}/pid\n{script}\n")
+        program.chmod(0o755)
+
+    return fill
+
+
+def gone(pid_file: Path) -> bool:
+    """Return whether the noted process is no more, given a moment."""
+    pid = int(pid_file.read_text())
+    for _ in range(50):
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.parametrize(
+    "script, message",
+    [
+        (
+            "echo '[ 1.0] Linux'; echo '[ 1.1] Kernel panic - not syncing: x'; exec sleep 1000",
+            r"base guest \(tcg\) complains: \[ 1.1\] Kernel panic",
+        ),
+        (
+            "echo '[ 1.0] WARNING: CPU: 0 at mm/a.c'; echo '[ 1.1] Call Trace:'; exec sleep 1000",
+            r"complains: \[ 1.0\] WARNING: CPU: 0 at mm/a.c",
+        ),
+        (
+            "echo '[ 1.0] Linux'; exec sleep 1000",
+            "is not done after 2 seconds|hangs: nothing for 2 seconds",
+        ),
+        ("while :; do echo noise; done", "is not done after 2 seconds"),
+        ("echo '[ 1.0] zdm: failed: ndctl'; exec sleep 1000", "failed: ndctl"),
+        ("echo '[ 1.0] zdm: stage: up'", "ended without a last word"),
+        ("echo 'cannot set up guest memory'; exit 1", "ended without a last word"),
+    ],
+)
+def test_guest_that_fails(
+    qemu: Callable[[str], None], tmp_path: Path, script: str, message: str
+) -> None:
+    qemu(script)
+    with pytest.raises(errors.UserError, match=message) as caught:
+        guest.boot_guest(
+            guest.Guest(KERNEL, Path("initramfs"), "tcg", 1), tmp_path / "log", lambda _: None, 2
+        )
+    assert gone(tmp_path / "pid")
+    shown = caught.value.shown
+    assert (
+        0 < len(shown) <= guest.SHOWN
+        and shown[-1] == (tmp_path / "log").read_text().splitlines()[-1]
+    )
+
+
+def test_qemu_too_old(qemu: Callable[[str], None]) -> None:
+    qemu("echo 'QEMU emulator version 5.2.0 (Debian 1:5.2)'")
+    with pytest.raises(errors.UserError, match="QEMU 5.2.0 is too old: 6.1 or later is needed"):
+        guest.find_qemu()
+
+
+def test_qemu_absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(errors.UserError, match="qemu-system-x86_64 is missing: run 'make setup'"):
+        guest.find_qemu()
+
+
+def test_kvm_that_hangs_is_not_used(
+    qemu: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accel, "PROBE_SECONDS", 1)
+    monkeypatch.setattr(os, "access", lambda *_: True)
+    chosen = options.read_options({"BUILD": str(tmp_path)})
+    qemu("case $* in *--version*) echo version 7.2.0; exit;; esac; exec sleep 1000")
+    assert accel.choose_accel(chosen, KERNEL, Path("initramfs")) == "tcg"
+    assert gone(tmp_path / "pid")
+    for kept in tmp_path.glob("accel-*"):
+        kept.unlink()
+    qemu("case $* in *--version*) echo version 7.2.0; exit;; esac; echo '[ 1.0] zdm: done'")
+    assert accel.choose_accel(chosen, KERNEL, Path("initramfs")) == "kvm"
+    assert (
+        accel.choose_accel(
+            options.read_options({"BUILD": str(tmp_path), "ACCEL": "tcg"}),
+            KERNEL,
+            Path("initramfs"),
+        )
+        == "tcg"
+    )
+
+
+BOOT = """
+kernel = kernels.Kernel("base", "", Path("bzImage"))
+process.step("boot 1/4")
+process.main(lambda: guest.boot(guest.Guest(kernel, Path("i"), "tcg"), Path("LOG"), lambda _: None, 600))
+"""
+
+
+@pytest.mark.parametrize(
+    "number, status",
+    [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGHUP, 130), (signal.SIGKILL, -9)],
+)
+def test_no_qemu_outlives_the_run(
+    qemu: Callable[[str], None], tmp_path: Path, number: signal.Signals, status: int
+) -> None:
+    qemu("exec sleep 1000")
+    child = subprocess.Popen(
+        [sys.executable, "-B", "-c", BOOT.replace("LOG", str(tmp_path / "log"))],
+        cwd=folders.ROOT,
+        text=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        # A background job of a shell, or one under nohup, ignores some of them.
+        preexec_fn=lambda: [
+            signal.signal(each, signal.SIG_DFL)
+            for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        ],
+    )
+    for _ in range(100):
+        if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
+            break
+        time.sleep(0.1)
+    child.send_signal(number)
+    _, told = child.communicate(timeout=20)
+    assert child.returncode == status
+    assert told == (
+        "error: interrupted (boot 1/4); nothing half-made was kept, run it again\n"
+        if status == 130
+        else ""
+    )
+    assert gone(tmp_path / "pid")

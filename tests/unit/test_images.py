@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Kept kernels."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.core import options
+from harness.kernel import config, images, toolchain
+
+
+def test_kernel_of_which_a_part_is_missing(
+    toy: Path, toy_options: options.Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an earlier version of the harness, which kept other files, left it."""
+    made = []
+
+    def make(
+        _: toolchain.Toolchain,
+        _options: options.Options,
+        _source: Path,
+        objects: Path,
+        what: str,
+        *_words: str,
+        **_more: object,
+    ) -> str:
+        made.append(what)
+        for name in (config.MEASURED.image, *images.KEPT):
+            (objects / name).parent.mkdir(parents=True, exist_ok=True)
+            (objects / name).write_text("made")
+        return ""
+
+    monkeypatch.setattr(config, "configure", lambda *_: None)
+    monkeypatch.setattr(toolchain.Toolchain, "make", make)
+    for _ in range(2):
+        kernel = images.build_kernel(toy_options, "base", toy)
+    assert len(made) == 1
+    kernel.image.unlink()
+    assert images.build_kernel(toy_options, "base", toy).image.read_text() == "made"
+    assert len(made) == 2

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The variables of make: what is refused, and where a measurement goes."""
+
+import pytest
+
+from harness.core import errors, options
+from harness.vm import guest
+
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"ARCH": "sparc"}, "ARCH=sparc must be one of x86_64, arm64"),
+        ({"ARCH": "arm64", "ACCEL": "kvm"}, "ACCEL=kvm cannot run an arm64 guest"),
+    ],
+)
+def test_bad_choice(words: dict[str, str], message: str) -> None:
+    with pytest.raises(errors.UserError, match=message):
+        options.read_options(words)
+
+
+def test_measurements_do_not_mix() -> None:
+    homes = {
+        options.read_options({"ARCH": arch, "ACCEL": accel}).bench
+        for arch in options.ARCHES
+        for accel in ("tcg", "icount")
+    }
+    assert len(homes) == 4
+
+
+@pytest.mark.parametrize(
+    "name, value, message",
+    [
+        ("SIZE", "100", "SIZE=100 must be a whole number of GiB"),
+        ("SIZE", "0G", "SIZE=0G"),
+        ("SIZE", "2T", "SIZE=2T"),
+        ("REBINDS", "0", "REBINDS=0 must be a whole number from 1 to 1000"),
+        ("REBINDS", "-1", "REBINDS=-1"),
+        ("REBINDS", "many", "REBINDS=many"),
+        ("BOOTS", "1.5", "BOOTS=1.5"),
+        ("JOBS", "x", "JOBS=x"),
+        ("ACCEL", "xen", "ACCEL=xen must be one of kvm, tcg, icount"),
+    ],
+)
+def test_bad_option(name: str, value: str, message: str) -> None:
+    with pytest.raises(errors.UserError, match=message):
+        options.read_options({name: value})
+
+
+def test_default_options() -> None:
+    o = options.read_options({"SIZE": "", "REBINDS": ""})
+    assert (o.gib, o.rebinds, o.boots, o.linux, o.accel) == (100, 30, 2, None, "")

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The set that `make outbox` writes: by whom, to whom, with what; and that b4, offline, takes it and would send it."""
+
+import email
+import email.policy
+import mailbox
+import shutil
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+from support import Stage
+
+from harness.core import command, errors, options
+from harness.kernel import tree
+from review import outbox
+
+AUTHOR = "Jörg O'Tester <joerg@example.org>"
+# Stands in for the kernel's script where there is no kernel.
+MAINTAINER = "#!/bin/sh\necho 'A Maintainer <a@example.org> (maintainer:MM)'\necho 'joerg@example.org (reviewer:MM)'\necho 'list@example.org (open list:MM)'\n"
+
+
+def parsed(mail: Path) -> EmailMessage:
+    return email.message_from_bytes(mail.read_bytes(), policy=email.policy.default)  # type: ignore[return-value]
+
+
+@pytest.fixture
+def project(tmp_path: Path, toy_series: Path) -> Path:
+    """A repository whose series/ is the toy's."""
+    command.git(tmp_path, "init", "-q")
+    command.git(tmp_path, "add", "series")
+    command.git(tmp_path, "commit", "-q", "-m", "series")
+    return tmp_path
+
+
+@pytest.fixture
+def write(
+    toy_options: options.Options, toy_series: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+):  # type: ignore[no-untyped-def]
+    """Run the stage on the toy, with variables of make."""
+    script = tree.apply_series(toy_options, toy_series).series / "scripts/get_maintainer.pl"
+    script.parent.mkdir()
+    script.write_text(MAINTAINER)
+    script.chmod(0o755)
+    return lambda **env: outbox.run_outbox(
+        toy_options, {"AUTHOR": AUTHOR} | env, toy_series, project
+    )
+
+
+@pytest.mark.parametrize(
+    "author",
+    ["", "Name", "mail@example.org", "<mail@example.org>", " <mail@example.org>", "Name <>", "Name <mail>", "Name <@example.org>", "Name <a@b> x",
+     "Name <a@b.c>\nSigned-off-by: B <b@b.c>", "Na\nme <a@b.c>", "Name <a b@c.d>", '"Name" <a@b.c>', "Name <a@b.c,d@e.f>"],
+)  # fmt: skip
+def test_malformed_author(stage: Stage, author: str, tmp_path: Path) -> None:
+    done = stage("review.outbox", AUTHOR=author)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert 'is not of the form "Name <mail>": say who sends the patches' in done.stderr
+    assert not (tmp_path / "build/outbox").exists()
+
+
+@pytest.mark.parametrize(
+    "text, known, expected",
+    [
+        ("", [], 1), ("", [1, 2], 3), ("1", [], 1), ("2", [], 2), ("2", [1], 2), ("3", [1, 2], 3),
+        ("0", [], "VERSION=0 must be a whole number from 1 to 999"), ("x", [], "VERSION=x is no"), ("1.5", [], "VERSION=1.5 is no"), ("-1", [], "VERSION=-1 is no"),
+        ("3", [], "VERSION=3, but nothing says that version 2 of a was sent: run 'git tag sent/a-v2 COMMIT'"),
+        ("4", [1, 2], "nothing says that version 3 of a was sent"),
+        ("2", [1, 2], "VERSION=2 of a was sent, as the tag sent/a-v2 says: the next one is 3"),
+    ],
+)  # fmt: skip
+def test_version(text: str, known: list[int], expected: int | str) -> None:
+    if isinstance(expected, int):
+        assert outbox.choose_version(text, "a", known) == expected
+    else:
+        with pytest.raises(errors.UserError, match=expected):
+            outbox.choose_version(text, "a", known)
+
+
+def test_set(write, project: Path, toy: Path, toy_series: Path) -> None:  # type: ignore[no-untyped-def]
+    before = {file: file.read_bytes() for file in toy_series.rglob("*.patch")}
+    first, second = write()
+    assert sorted(file.name for file in first.iterdir()) == [
+        "0000-cover-letter.patch", "0001-mm-improve-line-3.patch", "0002-mm-improve-line-9.patch", "a-v1.mbox"]  # fmt: skip
+    assert sorted(file.name for file in second.iterdir()) == [
+        "0001-mm-improve-line-15.patch",
+        "b-v1.mbox",
+    ]
+    mails = [parsed(file) for file in sorted(first.glob("*.patch"))]
+    for mail in mails:
+        assert str(mail["From"]) == AUTHOR
+        assert (str(mail["To"]), str(mail["Cc"])) == (
+            "A Maintainer <a@example.org>",
+            "list@example.org",
+        )
+        assert not mail.defects
+    assert [str(mail["Subject"]).split("]")[0] for mail in mails] == [
+        "[PATCH 0/2",
+        "[PATCH 1/2",
+        "[PATCH 2/2",
+    ]
+    texts = [mail.get_content() for mail in mails]
+    assert (
+        "They were not good." in texts[0]
+        and "Jörg O'Tester (2):\n  mm: improve line 3\n" in texts[0]
+        and "*** " not in texts[0]
+    )
+    assert f"base-commit: {command.git(toy, 'rev-parse', 'v7.3-rc7')}" in texts[0]
+    assert all(
+        f"\n\n{outbox.ASSISTED}\nSigned-off-by: {AUTHOR}\n---\n" in text for text in texts[1:]
+    )
+    assert "author@example.org" not in "".join(file.read_text() for file in first.iterdir())
+    assert len(mailbox.mbox(first / "a-v1.mbox")) == 3
+    assert {file: file.read_bytes() for file in toy_series.rglob("*.patch")} == before
+
+
+def test_nothing_is_overwritten(write, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    home = write()[0]
+    (home / "0001-mm-improve-line-3.patch").write_text("edited by hand")
+    shutil.rmtree(home.parent / "b-v1")
+    with pytest.raises(
+        errors.UserError,
+        match="a-v1 exists and is not overwritten: delete it, or tag what was sent as sent/a-v1",
+    ):
+        write()
+    assert (home / "0001-mm-improve-line-3.patch").read_text() == "edited by hand"
+    assert [folder.name for folder in home.parent.iterdir()] == ["a-v1"]
+
+
+def test_second_version(
+    write, project: Path, toy_series: Path, capsys: pytest.CaptureFixture[str]
+) -> None:  # type: ignore[no-untyped-def]
+    for name in ("a", "b"):
+        command.git(project, "tag", f"sent/{name}-v1")
+    patch = toy_series / "a/0002-mm-improve-line-9.patch"
+    patch.write_text(patch.read_text().replace("better 9", "best 9"))
+    cover = (write(VERSION="2")[0] / "v2-0000-cover-letter.patch").read_text()
+    assert "Subject: [PATCH v2 0/2] mm: improve lines" in cover
+    assert "Range-diff against v1:\n" in cover and "-+better 9;" in cover and "++best 9;" in cover
+    assert "++Signed-off-by" not in cover
+    assert "no range-diff" not in capsys.readouterr().out
+
+
+def test_second_version_of_the_unknown(write, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
+    assert "Range-diff" not in (write(VERSION="2")[0] / "v2-0000-cover-letter.patch").read_text()
+    assert "no tag sent/a-v1, so no range-diff" in capsys.readouterr().out

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The statistics against known values, the table and the plot against known samples."""
+
+import copy
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.bench import plot, report
+from harness.core import errors
+
+SAMPLES: dict[str, Any] = {
+    "date": "2026-11-20",
+    "accelerator": "tcg",
+    "cpu": "Some CPU",
+    "qemu": "7.2.22",
+    "gib": 100,
+    "pages": 25804288,
+    "rebinds": 2,
+    "boots": [
+        {
+            "kernel": kernel,
+            "release": f"7.3.0-rc7-{kernel}",
+            "drivers": {
+                driver: {
+                    "first": first,
+                    "memmap": [first // 10, first // 10 + 2],
+                    "bind": [first / 8, first / 8 + 1],
+                }
+                for driver, first in (("nd_pmem", 4000 // part), ("dax_pmem", 5000 // part))
+            },
+        }
+        for kernel, part in (("base", 1), ("series", 2), ("base", 1), ("series", 2))
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    "freedom, point",
+    [
+        (1, 12.7062),
+        (2, 4.3027),
+        (5, 2.5706),
+        (10, 2.2281),
+        (29, 2.0452),
+        (59, 2.0010),
+        (999, 1.9623),
+    ],
+)
+def test_student(freedom: int, point: float) -> None:
+    """Points of the t distribution as any table prints them."""
+    assert report.student(freedom) == pytest.approx(point, abs=1e-3)
+
+
+def test_summary() -> None:
+    s = report.summarise([2, 4, 4, 4, 5, 5, 7, 9])
+    assert (s.n, s.least, s.median, s.mean) == (8, 2, 4.5, 5)
+    assert s.stdev == pytest.approx(math.sqrt(32 / 7))
+    assert (s.low, s.high) == (
+        pytest.approx(5 - 1.7875, abs=1e-3),
+        pytest.approx(5 + 1.7875, abs=1e-3),
+    )
+
+
+def test_summary_of_one() -> None:
+    s = report.summarise([3])
+    assert (s.n, s.least, s.median, s.mean) == (1, 3, 3, 3)
+    assert math.isnan(s.stdev) and math.isnan(s.low) and math.isnan(s.high)
+
+
+def test_change() -> None:
+    assert report.compute_change(200, 100) == -50
+    assert report.compute_change(100, 120) == pytest.approx(20)
+    assert math.isnan(report.compute_change(0, 1))
+
+
+def test_table() -> None:
+    text = report.format_table(SAMPLES)
+    assert (
+        "100 GiB, kernel 7.3.0-rc7, TCG (QEMU 7.2.22) on Some CPU, 2026-11-20, 2 boots x 2 rebinds per kernel"
+        in text
+    )
+    rows = [line.split() for line in text.splitlines()]
+    assert [
+        "nd_pmem",
+        "memmap,",
+        "rebind",
+        "base",
+        "4",
+        "400.0",
+        "401.0",
+        "401.0",
+        "1.2",
+        "399.2",
+        "-",
+        "402.8",
+    ] in rows
+    assert [
+        "nd_pmem",
+        "memmap,",
+        "rebind",
+        "series",
+        "4",
+        "200.0",
+        "201.0",
+        "201.0",
+        "1.2",
+        "199.2",
+        "-",
+        "202.8",
+        "-49.9",
+        "%",
+    ] in rows
+    assert [
+        "dax_pmem",
+        "memmap,",
+        "first",
+        "bind",
+        "series",
+        "2",
+        "2500.0",
+        "2500.0",
+        "2500.0",
+        "0.0",
+        "-",
+        "-50.0",
+        "%",
+    ] in rows
+    assert [
+        "dax_pmem",
+        "whole",
+        "bind,",
+        "rebind",
+        "base",
+        "4",
+        "625.0",
+        "625.5",
+        "625.5",
+        "0.6",
+        "624.6",
+        "-",
+        "626.4",
+    ] in rows
+    assert "TCG emulates" in text
+    assert "TCG" not in report.format_table(SAMPLES | {"accelerator": "kvm"})
+
+
+def test_table_of_instructions() -> None:
+    text = report.format_table(SAMPLES | {"accelerator": "icount"})
+    assert text.startswith("ZONE_DEVICE memmap initialisation, million instructions\n")
+    assert ", ICOUNT (QEMU 7.2.22)" in text and "count the instructions" in text
+
+
+def test_label_names_the_architecture() -> None:
+    boots = [boot | {"release": f"{boot['release']}+arm64"} for boot in SAMPLES["boots"]]
+    assert "100 GiB, arm64 kernel 7.3.0-rc7, TCG" in report.format_table(
+        SAMPLES | {"arch": "arm64", "boots": boots}
+    )
+
+
+def test_impossible_times_are_left_out() -> None:
+    samples = copy.deepcopy(SAMPLES)
+    samples["boots"][0]["drivers"]["nd_pmem"]["memmap"][1] = 9999
+    assert report.select_values(samples, "base", "nd_pmem", "memmap") == [400, 400, 402]
+    assert report.select_values(samples, "base", "nd_pmem", "bind") == [500, 500, 501]
+    assert "Left out: 1 rebinds" in report.format_table(samples)
+    for boot in samples["boots"]:
+        boot["drivers"]["nd_pmem"]["memmap"] = [9999, 9999]
+    with pytest.raises(errors.UserError, match="clock jumped in every rebind of nd_pmem on base"):
+        report.format_table(samples)
+
+
+def test_plot(tmp_path: Path) -> None:
+    (tmp_path / "samples.json").write_text(json.dumps(SAMPLES))
+    image = plot.draw_bench(tmp_path).read_bytes()
+    assert image.startswith(b"\x89PNG") and len(image) > 20000
+
+
+def test_no_samples(tmp_path: Path) -> None:
+    with pytest.raises(errors.UserError, match="holds no samples: run 'make bench'"):
+        report.write_report(tmp_path)

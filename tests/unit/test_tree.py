@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Source, tree and export on a toy kernel: what goes in comes out, and a failure leaves nothing."""
+
+import os
+from pathlib import Path
+
+import pytest
+from support import contents
+
+from harness.core import command, errors, options
+from harness.kernel import export, source, topics, tree
+
+
+def test_apply_and_export_round_trip(
+    toy_options: options.Options, toy_series: Path, toy: Path
+) -> None:
+    made = tree.apply_series(toy_options, toy_series)
+    assert command.git(made.series, "rev-parse", "HEAD^{tree}") == command.git(
+        toy, "rev-parse", "HEAD^{tree}"
+    )
+    before = contents(toy_series)
+    assert len(before) == 4
+    export.export_topics(made.series, topics.list_topics(toy_series))
+    assert contents(toy_series) == before
+
+
+def test_export_after_work(toy_options: options.Options, toy_series: Path) -> None:
+    made = tree.apply_series(toy_options, toy_series)
+    (made.series / "new.c").write_text("int x;\n")
+    command.git(made.series, "add", "new.c")
+    command.git(made.series, "commit", "-q", "-m", "mm: add a file")
+    with pytest.raises(errors.UserError, match="has commits that series/ lacks: run 'make export'"):
+        tree.apply_series(toy_options, toy_series)
+    export.export_topics(made.series, topics.list_topics(toy_series))
+    assert [path.name for path in topics.list_files(toy_series / "b")] == [
+        "0001-mm-improve-line-15.patch",
+        "0002-mm-add-a-file.patch",
+    ]
+    tree.record_key(
+        made.series.parent, tree.make_key(made.series.parent, topics.list_topics(toy_series))
+    )
+    assert tree.apply_series(toy_options, toy_series) == made
+
+
+def test_cover_follows_the_commits() -> None:
+    shortlog = "A U Thor (1):\n  mm: one\n\n mm.c | 2 +-\n"
+    old = "Subject: [PATCH 0/1] mm: improve\n\nText (2):\nstays.\n\n" + shortlog
+    new = "Subject: [PATCH 0/2] *** SUBJECT HERE ***\n\n*** BLURB HERE ***\n\nA U Thor (2):\n  mm: one\n  mm: two\n\n mm.c | 4 ++--\n"
+    assert (
+        export.update_cover(old, new)
+        == "Subject: [PATCH 0/2] mm: improve\n\nText (2):\nstays.\n\nA U Thor (2):\n  mm: one\n  mm: two\n\n mm.c | 4 ++--\n"
+    )
+
+
+def test_nothing_changed_touches_nothing(
+    toy_options: options.Options, toy_series: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = tree.apply_series(toy_options, toy_series)
+    os.utime(made.series / "mm.c", (1, 1))
+    assert "applying" in capsys.readouterr().out
+    tree.apply_series(toy_options, toy_series)
+    assert "applying" not in capsys.readouterr().out
+    assert (made.series / "mm.c").stat().st_mtime == 1
+
+
+def test_changed_patch_is_applied_anew(toy_options: options.Options, toy_series: Path) -> None:
+    made = tree.apply_series(toy_options, toy_series)
+    os.utime(made.series / "Makefile", (1, 1))
+    [patch] = topics.list_files(toy_series / "b")
+    patch.write_text(patch.read_text().replace("better 15", "best 15"))
+    tree.apply_series(toy_options, toy_series)
+    assert "best 15" in (made.series / "mm.c").read_text()
+    assert (made.series / "Makefile").stat().st_mtime == 1
+
+
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ("line 15;", "line 99;", "b/0001-mm-improve-line-15.patch does not apply at mm.c"),
+        ("a/mm.c", "a/gone.c", "b/0001-mm-improve-line-15.patch does not apply at gone.c"),
+    ],
+)
+def test_patch_that_does_not_apply(
+    toy_options: options.Options, toy_series: Path, old: str, new: str, message: str
+) -> None:
+    made = tree.apply_series(toy_options, toy_series)
+    head = command.git(made.series, "rev-parse", "HEAD")
+    [patch] = topics.list_files(toy_series / "b")
+    good = patch.read_text()
+    patch.write_text(
+        good.replace(old, new).replace(old.replace("a/", "b/"), new.replace("a/", "b/"))
+    )
+    with pytest.raises(errors.UserError, match=message):
+        tree.apply_series(toy_options, toy_series)
+    assert command.git(made.series, "rev-parse", "HEAD", "series") == f"{head}\n{head}"
+    assert not (made.series.parent / "series.tmp").exists()
+    assert len(command.git(made.base, "worktree", "list").splitlines()) == 2
+    patch.write_text(good)
+    assert tree.apply_series(toy_options, toy_series) == made
+
+
+def test_uncommitted_work_is_kept(toy_options: options.Options, toy_series: Path) -> None:
+    made = tree.apply_series(toy_options, toy_series)
+    (made.series / "mm.c").write_text("mine\n")
+    with pytest.raises(errors.UserError, match="has uncommitted changes: commit them"):
+        tree.apply_series(toy_options, toy_series)
+    assert (made.series / "mm.c").read_text() == "mine\n"
+
+
+def test_killed_while_switching(toy_options: options.Options, toy_series: Path) -> None:
+    made = tree.apply_series(toy_options, toy_series)
+    (made.series.parent / "series.key").unlink()
+    (made.base / ".git/worktrees/series/index.lock").touch()
+    (made.series / "mm.c").write_text("half")
+    assert "better 15" in (tree.apply_series(toy_options, toy_series).series / "mm.c").read_text()
+
+
+def test_clone_is_not_written_to(toy_options: options.Options, toy_series: Path, toy: Path) -> None:
+    def state() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in toy.rglob("*") if path.is_file()}
+
+    before = state()
+    tree.apply_series(toy_options, toy_series)
+    assert state() == before
+
+
+def test_worktree_and_shallow_clones_will_do(toy: Path, tmp_path: Path) -> None:
+    command.git(toy, "worktree", "add", "-q", "--detach", tmp_path / "worktree", "HEAD")
+    command.git(tmp_path, "clone", "-q", "--depth=1", f"file://{toy}", tmp_path / "shallow")
+    for clone in ("worktree", "shallow"):
+        home = source.prepare_source(
+            options.read_options({"LINUX": str(tmp_path / clone), "BUILD": str(tmp_path)})
+        )
+        assert "SUBLEVEL" in (home / "base/Makefile").read_text()
+
+
+def test_order_of_the_stack(toy: Path, toy_options: options.Options, toy_series: Path) -> None:
+    """The file decides, not the names: z sorts behind b and lies below it."""
+    (toy_series / "a").rename(toy_series / "z")
+    (toy_series / "stack").write_text("z\nb\n")
+    made = tree.apply_series(toy_options, toy_series)
+    assert [topic.name for topic in topics.list_topics(toy_series)] == ["z", "b"]
+    assert command.git(made.base, "log", "-1", "--format=%s", "topic/z") == "mm: improve line 9"
+    assert command.git(made.series, "rev-parse", "HEAD^{tree}") == command.git(
+        toy, "rev-parse", "HEAD^{tree}"
+    )
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (None, "stack is missing: list the topics in it"),
+        ("", "stack lists no topic: add a line"),
+        ("# a\n", "stack lists no topic"),
+        ("a\n", "b has patches but .*stack does not list it: add a line"),
+        ("a\nb\na\n", "stack lists a twice: remove one"),
+        ("a\nb\nc\n", "stack lists c, which has no patches: run 'make export'"),
+    ],
+)
+def test_bad_stack(
+    toy_options: options.Options, toy_series: Path, text: str | None, message: str
+) -> None:
+    if text is None:
+        (toy_series / "stack").unlink()
+    else:
+        (toy_series / "stack").write_text(text)
+    with pytest.raises(errors.UserError, match=message):
+        tree.apply_series(toy_options, toy_series)
