@@ -188,8 +188,9 @@ def measure_races(path: Path, which: str, item: str) -> list[float]:
 def measure_instructions(path: Path, driver: str, kernel: str) -> list[float]:
     """Return the instructions per struct page of a kernel's rebinds in a bench-icount.json."""
     samples = parse(path.read_text())
-    boots = [boot["drivers"][driver] for boot in samples["boots"] if boot["kernel"] == kernel]
-    return [median(count for boot in boots for count in boot["memmap"]) * 1e6 / samples["pages"]]
+    boots = [boot["devices"][driver] for boot in samples["boots"] if boot["kernel"] == kernel]
+    pages = samples["pages"][driver]
+    return [median(count for boot in boots for count in boot["memmap"]) * 1e6 / pages]
 
 
 def measure_probes(path: Path, which: str, item: str) -> list[float]:

@@ -96,7 +96,7 @@ def choose_version(text: str, topic: str, known: list[int]) -> int:
     if not text:
         return last + 1
     if not re.fullmatch(r"[1-9][0-9]{0,2}", text):
-        raise UserError(f"VERSION={text} is no whole number from 1 to 999")
+        raise UserError(f"VERSION={text} must be a whole number from 1 to 999")
     number = int(text)
     if number <= last:
         raise UserError(

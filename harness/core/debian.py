@@ -30,12 +30,15 @@ def list_archives() -> list[str]:
     """Return the addresses of the Debian archives in the machine's own apt sources, in their order.
 
     Other vendors use the names of Debian's suites too, so the signed Release file has to name
-    Debian as origin and label. Raises NotOffered if there is no such archive.
+    Debian as origin and label. Raises NotOffered if there is no such archive, UserError if apt has
+    no list at all.
     """
     names = {"stable", "testing", "unstable", "sid", find_codename()}
     fields = "$(RELEASE) $(COMPONENT) $(ORIGIN)/$(LABEL) $(REPO_URI)"
     command = ["apt-get", "indextargets", "--format", fields, "Created-By: Packages"]
     rows = [line.split(" ", 3) for line in run(command, "reading apt's sources").splitlines()]
+    if not any(len(row) == 4 and row[2] != "/" for row in rows):
+        raise UserError("apt has no list of any archive: run 'apt-get update' as root")
     found = dict.fromkeys(
         row[3]
         for row in rows

@@ -117,7 +117,7 @@ def find_foreign(repository: Path, blobs: Mapping[str, str]) -> list[str]:
     ]
 
 
-def fetch_tag(made: Path, blobs: Mapping[str, str], url: str = UPSTREAM) -> None:
+def fetch_tag(made: Path, blobs: Mapping[str, str], url: str) -> None:
     """Make the repository made, with the tag `base`, from the kernel's own, without its history.
 
     Raises UserError when it cannot be fetched, or holds other files than the patches were made
@@ -144,7 +144,7 @@ def fetch_base(fetched: Path, made: Path, series: Path) -> None:
     except NotOffered as reason:
         say(f"{reason}; taking {TAG} from the kernel's own repository")
         try:
-            fetch_tag(made, read_blobs(list_topics(series)))
+            fetch_tag(made, read_blobs(list_topics(series)), UPSTREAM)
         except UserError as error:
             raise UserError(f"{reason}, and {error}: check the network, or {other}") from None
     except UserError as error:

@@ -29,9 +29,9 @@ INITIALISED = re.compile(
     r"^(?:<\d+>)?\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? memmap_init_zone_device initialised (\d+) pages in (\d+)ms$"
 )
 FIRST = re.compile(r"^stage: first bind, (\S+)$")
-# namespaceN.0 becomes pmemN or daxN.0.
+# namespaceN.0 becomes pfnN.0 or daxN.0.
 REBIND = re.compile(
-    r"^# (\w+) (?:pmem|dax)(?P<device>\d+)\S*: rebind (?P<number>\d+)/(?P<of>\d+): "
+    r"^# (\w+) (?:pfn|dax)(?P<device>\d+)\S*: rebind (?P<number>\d+)/(?P<of>\d+): "
     r"memmap (?P<memmap>\d+) ms, bind (?P<bind>\d+\.\d+) ms, (?P<pages>\d+) pages$"
 )
 STAGE = "stage: "

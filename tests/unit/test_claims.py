@@ -115,10 +115,10 @@ def make_races(order: int, scale: float) -> str:
 def make_counts() -> str:
     """Return a bench-icount.json of 1000000 pages."""
     boots = [
-        {"kernel": kernel, "drivers": {"nd_pmem": {"memmap": [count]}}}
+        {"kernel": kernel, "devices": {"nd_pmem": {"memmap": [count]}}}
         for kernel, count in (("base", 45.3), ("series", 12.2))
     ]
-    return json.dumps({"pages": 1000000, "boots": boots})
+    return json.dumps({"pages": dict.fromkeys(boots[0]["devices"], 1000000), "boots": boots})
 
 
 @pytest.fixture

@@ -28,3 +28,41 @@ def test_failing_command_is_one_line_and_logged(tmp_path: Path) -> None:
 def test_missing_program() -> None:
     with pytest.raises(errors.UserError, match="no-such-program is missing: run 'make setup'"):
         command.run(["no-such-program"], "x")
+
+
+HOSTILE = {
+    "KCFLAGS": "-DHOSTILE",
+    "LLVM": "1",
+    "ARCH": "arm64",
+    "KCONFIG_CONFIG": "elsewhere",
+    "MAKEFLAGS": "-n",
+    "MFLAGS": "-n",
+    "CROSS_COMPILE": "none-",
+    "GIT_DIR": "/nonexistent",
+    "LC_ALL": "de_DE.UTF-8",
+    "LANGUAGE": "de",
+}
+
+
+def test_environment_of_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the user's that changes what make, git or a compiler does reaches them."""
+    for name, value in HOSTILE.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("https_proxy", "proxy:3128")
+    told = dict(line.split("=", 1) for line in command.run(["env"], "env").splitlines())
+    assert {name: told[name] for name in HOSTILE if name in told} == {"LC_ALL": "C.UTF-8"}
+    assert told["https_proxy"] == "proxy:3128"
+    assert told["PATH"]
+
+
+def test_make_ignores_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in HOSTILE.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "Makefile").write_text("all:\n\t@echo flags=$(KCFLAGS) llvm=$(LLVM) $(ARCH)\n")
+    told = command.run(["make", "-s", "-C", tmp_path], "make")
+    assert told == "flags= llvm=\n"
+
+
+def test_git_ignores_the_environment(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_DIR", "/nonexistent")
+    assert command.git(toy, "log", "-1", "--format=%s") == "mm: improve line 15"

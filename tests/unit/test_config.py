@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Configurations: fragments compose, and no line vanishes."""
 
+import re
 import time
 from pathlib import Path
 
 import pytest
 
+from harness.core.architectures import GUESTS
 from harness.kernel import config
 
 
@@ -38,3 +40,20 @@ def gone(pid_file: Path) -> bool:
             return True
         time.sleep(0.1)
     return False
+
+
+def test_no_option_stands_in_two_fragments() -> None:
+    found: dict[str, list[str]] = {}
+    for file in sorted(config.CONFIGS.glob("*.config")):
+        for symbol in re.findall(r"CONFIG_\w+", file.read_text()):
+            found.setdefault(symbol, []).append(file.stem)
+    assert len(found) > 100
+    assert {symbol: files for symbol, files in found.items() if len(files) > 1} == {}
+
+
+def test_each_guest_has_a_fragment_and_a_configuration() -> None:
+    """Adding an architecture to the table asks for both."""
+    assert set(config.BOOTED) == set(GUESTS)
+    for name, booted in config.BOOTED.items():
+        assert booted.fragments[-1] == name
+        assert (config.CONFIGS / f"{name}.config").exists()

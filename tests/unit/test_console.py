@@ -5,17 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from harness.bench import measure
 from harness.vm import console
+from harness.vm.devices import DEVICES, PAIR, count_pages
 
 LOG = (Path(__file__).parent / "fixtures/base-4G.log").read_text()
 RELEASE = "7.3.0-rc7-base"
-PAGES = 1031680
+PAGES = count_pages(PAIR, 4)
 LINES = LOG.splitlines()
 MEMMAP = [n for n, line in enumerate(LINES) if console.INITIALISED.match(line)]
 
 
-def parse(lines: list[str], release: str = RELEASE, pages: int = PAGES) -> dict[str, console.Times]:
+def parse(
+    lines: list[str], release: str = RELEASE, pages: dict[str, int] = PAGES
+) -> dict[str, console.Times]:
     return console.read_times("\n".join(lines), release, 3, pages)
 
 
@@ -124,14 +126,26 @@ def test_other_release() -> None:
 
 def test_other_page_count() -> None:
     with pytest.raises(
-        console.BadConsole, match="1031680 pages were initialised where the device has 25804288"
+        console.BadConsole, match="1031680 pages of nd_pmem were initialised, which has 25804288"
     ):
-        parse(LINES, pages=measure.count_pages(100))
+        parse(LINES, pages=count_pages(PAIR, 100))
 
 
 def test_page_count_of_a_namespace() -> None:
-    assert measure.count_pages(100) == 25804288
-    assert measure.count_pages(4) == PAGES
+    assert count_pages(PAIR, 100) == {"nd_pmem": 25804288, "dax_pmem": 25804288}
+    assert PAGES == {"nd_pmem": 1031680, "dax_pmem": 1031680}
+
+
+def test_page_count_of_a_namespace_aligned_to_1_gib() -> None:
+    """98 GiB of data behind 1.6 GiB of memmap; of 4 GiB 3, of 2 GiB 1, of less nothing."""
+    gib = 2**18
+    assert [DEVICES[2].count_pages(size) for size in (100, 4, 2, 1, 1 / 32)] == [
+        98 * gib,
+        3 * gib,
+        gib,
+        0,
+        0,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,44 +1,62 @@
 # SPDX-License-Identifier: GPL-2.0
 """Debian's archives in apt's sources."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from harness.core import debian, errors
 
+Lists = Callable[..., None]
+
+
+@pytest.fixture
+def lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lists:
+    """Give apt a source file, and lists of archives by the names that their Release files state."""
+
+    def fill(name: str, text: str, **origins: str) -> None:
+        (tmp_path / "parts").mkdir()
+        (tmp_path / "parts" / name).write_text(text)
+        for part, origin in origins.items():
+            archive, suite = part.split("__")
+            lists = tmp_path / f"mirror.example_{archive}_dists_{suite.replace('_', '-')}"
+            Path(f"{lists}_main_binary-amd64_Packages").touch()
+            release = f"Origin: {origin}\nLabel: {origin}\nSuite: {suite}\n"
+            Path(f"{lists}_Release").write_text(release)
+        (tmp_path / "apt.conf").write_text(
+            'Dir::Etc::sourcelist "/dev/null";\n'
+            f'Dir::Etc::sourceparts "{tmp_path}/parts";\nDir::State::lists "{tmp_path}";\n'
+        )
+        monkeypatch.setenv("APT_CONFIG", str(tmp_path / "apt.conf"))
+
+    return fill
+
+
+LINES = "deb [arch=amd64] http://mirror.example/{} stable main\n"
+DEB822 = "Types: deb\nURIs: http://mirror.example/debian\nSuites: stable stable-updates\n"
+
 
 @pytest.mark.parametrize(
-    "name, text",
+    ("name", "text"),
     [
-        (
-            "a.list",
-            "deb [arch=amd64] http://mirror.example/debian stable main\ndeb http://mirror.example/other noise main\n",
-        ),
-        (
-            "a.sources",
-            "Types: deb\nURIs: http://mirror.example/debian\nSuites: stable stable-updates\nComponents: main contrib\n",
-        ),
+        ("a.list", LINES.format("vendor") + LINES.format("debian")),
+        ("a.sources", f"{DEB822}Components: main contrib\n"),
     ],
 )
-def test_archive_from_either_kind_of_sources(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str
-) -> None:
-    (tmp_path / "parts").mkdir()
-    (tmp_path / "parts" / name).write_text(text)
-    for part in ("debian_dists_stable", "debian_dists_stable-updates", "other_dists_noise"):
-        (tmp_path / f"mirror.example_{part}_main_binary-amd64_Packages").touch()
-    (tmp_path / "apt.conf").write_text(
-        f'Dir::Etc::sourcelist "/dev/null";\nDir::Etc::sourceparts "{tmp_path}/parts";\nDir::State::lists "{tmp_path}";\n'
-    )
-    monkeypatch.setenv("APT_CONFIG", str(tmp_path / "apt.conf"))
+def test_archive_from_either_kind_of_sources(lists: Lists, name: str, text: str) -> None:
+    """A browser's vendor may have a suite `stable` with a component `main`, too."""
+    lists(name, text, vendor__stable="Vendor", debian__stable="Debian")
     assert [uri.rstrip("/") for uri in debian.list_archives()] == ["http://mirror.example/debian"]
 
 
-def test_no_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "apt.conf").write_text(f'Dir::State::lists "{tmp_path}";\n')
-    monkeypatch.setenv("APT_CONFIG", str(tmp_path / "apt.conf"))
-    with pytest.raises(
-        errors.UserError, match="apt has no list of a Debian archive: run 'apt-get update' as root"
-    ):
+def test_derivative_has_no_archive(lists: Lists) -> None:
+    lists("a.list", LINES.format("debian"), debian__stable="Derivative")
+    with pytest.raises(debian.NotOffered, match="apt's sources list no Debian archive"):
+        debian.list_archives()
+
+
+def test_apt_without_lists(lists: Lists) -> None:
+    lists("a.list", LINES.format("debian"))
+    with pytest.raises(errors.UserError, match="run 'apt-get update' as root"):
         debian.list_archives()

@@ -18,7 +18,6 @@ from harness.vm import accel, guest
 from harness.vm.devices import PAIR
 
 
-
 def test_firmware_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = dataclasses.replace(
         architectures.get_machine("x86_64"), firmware=folders.ROOT / "no-such.fd"
@@ -83,7 +82,15 @@ def gone(pid_file: Path) -> bool:
         ("while :; do echo noise; done", "is not done after 2 seconds"),
         ("echo '[ 1.0] zdm: failed: ndctl'; exec sleep 1000", "failed: ndctl"),
         ("echo '[ 1.0] zdm: stage: up'", "ended without a last word"),
-        ("echo 'cannot set up guest memory'; exit 1", "ended without a last word"),
+        (
+            "echo 'cannot set up guest memory'; exit 1",
+            r"ended without a last word \(QEMU's status 1",
+        ),
+        (
+            "echo '[ 1.0] Linux'; kill -KILL $$",
+            "was killed by SIGKILL: if the host ran out of memory",
+        ),
+        ("echo '[ 1.0] Linux'; kill -SEGV $$", "was killed by SIGSEGV"),
     ],
 )
 def test_guest_that_fails(
@@ -95,6 +102,7 @@ def test_guest_that_fails(
             guest.Guest(KERNEL, Path("initramfs"), "tcg", 1), tmp_path / "log", lambda _: None, 2
         )
     assert gone(tmp_path / "pid")
+    assert (tmp_path / "log").read_text().startswith("$ qemu-system-x86_64 -machine q35,nvdimm=on,")
     shown = caught.value.shown
     assert (
         0 < len(shown) <= guest.SHOWN
@@ -138,9 +146,13 @@ def test_kvm_that_hangs_is_not_used(
 
 
 BOOT = """
-kernel = kernels.Kernel("base", "", Path("bzImage"))
-process.step("boot 1/4")
-process.main(lambda: guest.boot(guest.Guest(kernel, Path("i"), "tcg"), Path("LOG"), lambda _: None, 600))
+from pathlib import Path
+from harness.core import progress, stages
+from harness.kernel.images import Kernel
+from harness.vm.guest import Guest, boot_guest
+guest = Guest(Kernel("base", "", Path("bzImage")), Path("i"), "tcg")
+progress.announce("boot 1/4")
+stages.run_program(lambda: boot_guest(guest, Path("LOG"), lambda _: None, 600))
 """
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from harness.core import options
-from harness.kernel import config, images, toolchain
+from harness.core.architectures import get_machine
+from harness.kernel import images, toolchain
 
 
 def test_kernel_of_which_a_part_is_missing(
@@ -25,12 +26,12 @@ def test_kernel_of_which_a_part_is_missing(
         **_more: object,
     ) -> str:
         made.append(what)
-        for name in (config.MEASURED.image, *images.KEPT):
+        for name in (get_machine("x86_64").image, *images.KEPT):
             (objects / name).parent.mkdir(parents=True, exist_ok=True)
             (objects / name).write_text("made")
         return ""
 
-    monkeypatch.setattr(config, "configure", lambda *_: None)
+    monkeypatch.setattr(images, "configure", lambda *_: None)
     monkeypatch.setattr(toolchain.Toolchain, "make", make)
     for _ in range(2):
         kernel = images.build_kernel(toy_options, "base", toy)

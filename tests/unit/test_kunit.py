@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from checks import kunit
+from harness.core import errors
 
 
 def report(
-    tmp_path: Path, *suites: tuple[str, dict[str, str]], errors: int = 0
+    tmp_path: Path, *suites: tuple[str, dict[str, str]], broken: int = 0
 ) -> tuple[Path, Path]:
     """Write a report as kunit.py does, and a log."""
     groups = [
@@ -23,7 +24,7 @@ def report(
     ]
     made, log = tmp_path / "report.json", tmp_path / "test.log"
     made.write_text(
-        json.dumps({"test_cases": [], "sub_groups": groups, "misc": {"errors": errors}})
+        json.dumps({"test_cases": [], "sub_groups": groups, "misc": {"errors": broken}})
     )
     log.write_text(
         "KTAP version 1\n    # two: EXPECTATION FAILED at x.c:1\n    want 1\n    not ok 2 two\n"
@@ -37,7 +38,7 @@ def test_judge(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("suites", "errors", "message"),
+    ("suites", "broken", "message"),
     [
         ([("a", {"one": "PASS", "two": "FAIL"})], 0, r"KUnit: a\.two: FAIL"),
         ([("a", {"one": "PASS", "two": "SKIP"})], 0, r"KUnit: a\.two: SKIP"),
@@ -50,9 +51,9 @@ def test_judge(tmp_path: Path) -> None:
     ids=["failed", "skipped", "crashed", "no cases", "no suites", "other suite", "broken off"],
 )
 def test_judge_refuses(
-    tmp_path: Path, suites: list[tuple[str, dict[str, str]]], errors: int, message: str
+    tmp_path: Path, suites: list[tuple[str, dict[str, str]]], broken: int, message: str
 ) -> None:
-    made, log = report(tmp_path, *suites, errors=errors)
+    made, log = report(tmp_path, *suites, broken=broken)
     with pytest.raises(errors.UserError, match=message) as fault:
         kunit.judge_report(made, ["a"], "KUnit", log)
     assert "two" not in message or fault.value.shown[0].endswith("EXPECTATION FAILED at x.c:1")

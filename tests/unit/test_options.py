@@ -4,8 +4,6 @@
 import pytest
 
 from harness.core import errors, options
-from harness.vm import guest
-
 
 
 @pytest.mark.parametrize(
@@ -23,7 +21,7 @@ def test_bad_choice(words: dict[str, str], message: str) -> None:
 def test_measurements_do_not_mix() -> None:
     homes = {
         options.read_options({"ARCH": arch, "ACCEL": accel}).bench
-        for arch in options.ARCHES
+        for arch in options.GUESTS
         for accel in ("tcg", "icount")
     }
     assert len(homes) == 4

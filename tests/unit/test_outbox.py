@@ -63,7 +63,7 @@ def test_malformed_author(stage: Stage, author: str, tmp_path: Path) -> None:
     "text, known, expected",
     [
         ("", [], 1), ("", [1, 2], 3), ("1", [], 1), ("2", [], 2), ("2", [1], 2), ("3", [1, 2], 3),
-        ("0", [], "VERSION=0 must be a whole number from 1 to 999"), ("x", [], "VERSION=x is no"), ("1.5", [], "VERSION=1.5 is no"), ("-1", [], "VERSION=-1 is no"),
+        ("0", [], "VERSION=0 must be a whole number from 1 to 999"), ("x", [], "VERSION=x must be a"), ("1.5", [], "VERSION=1.5 must be a"), ("-1", [], "VERSION=-1 must be a"),
         ("3", [], "VERSION=3, but nothing says that version 2 of a was sent: run 'git tag sent/a-v2 COMMIT'"),
         ("4", [1, 2], "nothing says that version 3 of a was sent"),
         ("2", [1, 2], "VERSION=2 of a was sent, as the tag sent/a-v2 says: the next one is 3"),

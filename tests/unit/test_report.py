@@ -11,6 +11,7 @@ import pytest
 
 from harness.bench import plot, report
 from harness.core import errors
+from harness.vm.devices import DEVICES
 
 SAMPLES: dict[str, Any] = {
     "date": "2026-11-20",
@@ -18,19 +19,23 @@ SAMPLES: dict[str, Any] = {
     "cpu": "Some CPU",
     "qemu": "7.2.22",
     "gib": 100,
-    "pages": 25804288,
+    "pages": {device.name: device.count_pages(100) for device in DEVICES},
     "rebinds": 2,
     "boots": [
         {
             "kernel": kernel,
             "release": f"7.3.0-rc7-{kernel}",
-            "drivers": {
-                driver: {
+            "devices": {
+                device: {
                     "first": first,
                     "memmap": [first // 10, first // 10 + 2],
                     "bind": [first / 8, first / 8 + 1],
                 }
-                for driver, first in (("nd_pmem", 4000 // part), ("dax_pmem", 5000 // part))
+                for device, first in (
+                    ("nd_pmem", 4000 // part),
+                    ("dax_pmem", 5000 // part),
+                    ("dax_pmem-1G", 6000 // part),
+                )
             },
         }
         for kernel, part in (("base", 1), ("series", 2), ("base", 1), ("series", 2))
@@ -163,12 +168,12 @@ def test_label_names_the_architecture() -> None:
 
 def test_impossible_times_are_left_out() -> None:
     samples = copy.deepcopy(SAMPLES)
-    samples["boots"][0]["drivers"]["nd_pmem"]["memmap"][1] = 9999
+    samples["boots"][0]["devices"]["nd_pmem"]["memmap"][1] = 9999
     assert report.select_values(samples, "base", "nd_pmem", "memmap") == [400, 400, 402]
     assert report.select_values(samples, "base", "nd_pmem", "bind") == [500, 500, 501]
     assert "Left out: 1 rebinds" in report.format_table(samples)
     for boot in samples["boots"]:
-        boot["drivers"]["nd_pmem"]["memmap"] = [9999, 9999]
+        boot["devices"]["nd_pmem"]["memmap"] = [9999, 9999]
     with pytest.raises(errors.UserError, match="clock jumped in every rebind of nd_pmem on base"):
         report.format_table(samples)
 

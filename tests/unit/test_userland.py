@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.core import errors
-from harness.vm import guest, userland
-
+from harness.vm import userland
 
 
 def test_libraries_of_a_program(tmp_path: Path) -> None:

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Files that appear whole or not at all, and results that are kept while nothing has changed."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.core import cache
+from harness.core.folders import ROOT
+
+
+def fail(new: Path) -> None:
+    new.mkdir()
+    (new / "half").touch()
+    raise RuntimeError
+
+
+def test_replace_keeps_the_old_one_when_the_block_fails(tmp_path: Path) -> None:
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made/old").touch()
+    with pytest.raises(RuntimeError), cache.replace(tmp_path / "made") as new:
+        fail(new)
+    assert [path.name for path in tmp_path.rglob("*")] == ["made", "old"]
+    with cache.replace(tmp_path / "made") as new:
+        new.write_text("a file now")
+    assert (tmp_path / "made").read_text() == "a file now"
+
+
+def test_keep(tmp_path: Path) -> None:
+    made = []
+
+    def make(new: Path) -> None:
+        made.append(new)
+        new.mkdir()
+        (new / "part").touch()
+
+    kept = [cache.keep(tmp_path, "x", [part], make, ["part"]) for part in ("a", "a", "b")]
+    assert len(made) == 2
+    assert kept[0] == kept[1] != kept[2]
+    (kept[2] / "part").unlink()
+    assert cache.keep(tmp_path, "x", ["b"], make, ["part"]) == kept[2]
+    assert len(made) == 3
+    (tmp_path / "x-y-0123456789ab").mkdir()
+    cache.drop_others(kept[2])
+    assert {path.name for path in tmp_path.iterdir()} == {kept[2].name, "x-y-0123456789ab"}
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "checks/compile.py",
+        "checks/kunit.py",
+        "guest/init",
+        "harness/vm/console.py",
+        "review/lint.py",
+        "configs/guest.config",
+    ],
+)
+def test_every_file_of_the_harness_is_in_its_digest(tmp_path: Path, file: str) -> None:
+    """A kept result must not outlive a change to any of them."""
+    assert (ROOT / file).exists()
+    (tmp_path / file).parent.mkdir(parents=True)
+    digests = set()
+    for text in ("one", "two"):
+        (tmp_path / file).write_text(text)
+        digests.add(cache.digest_harness.__wrapped__(tmp_path))
+    assert len(digests) == 2
