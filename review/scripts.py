@@ -37,7 +37,7 @@ def run_checkpatch(base: Path, mail: Path) -> list[str]:
     if not words.exists():
         raise UserError(f"{words} is missing: run 'make tools'")
     # spdxcheck.py needs this environment's Python.
-    env = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    env = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     options = [
         "--strict",
         "--codespell",

@@ -61,8 +61,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def chosen() -> Iterator[options.Options]:
-    """The options of this run, its build folder locked until the last test."""
-    found = options.read_options()
+    """The options of this run, its build folder locked until the last test.
+
+    The tests name the architectures that they are about; ARCH= is for make bench.
+    """
+    found = options.read_options({**os.environ, "ARCH": ""})
     with folders.lock_build(found.build):
         yield found
 

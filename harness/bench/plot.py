@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The picture: every rebind as a dot beside its mean, base against series, for both drivers."""
 
-import os
 import random
 import statistics
 from pathlib import Path
@@ -120,4 +119,4 @@ def draw_bench(folder: Path) -> Path:
 
 
 if __name__ == "__main__":
-    run_program(lambda: print(draw_bench(read_options(os.environ).bench)))
+    run_program(lambda: print(draw_bench(read_options().bench)))

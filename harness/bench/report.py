@@ -3,7 +3,6 @@
 
 import json
 import math
-import os
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
@@ -192,4 +191,4 @@ def write_report(folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    run_program(lambda: print(write_report(read_options(os.environ).bench)))
+    run_program(lambda: print(write_report(read_options().bench)))

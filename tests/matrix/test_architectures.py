@@ -20,7 +20,7 @@ CELLS = [
 def test_no_new_warning(
     chosen: options.Options, trees: tree.Trees, architecture: compile.Target, on: bool
 ) -> None:
-    need(architecture.tools.missing())
+    need(architecture.config.missing())
     base, series = (
         compile.Compilation(chosen, trees, source, architecture)
         for source in (trees.base, trees.series)
@@ -49,14 +49,15 @@ def test_no_new_warning(
 def test_no_new_warning_in_test_of_sanitizer(
     chosen: options.Options, trees: tree.Trees, folder: str, architecture: compile.Target
 ) -> None:
-    need(architecture.tools.missing())
-    files, said = compile.list_touched(trees, folder), []
+    need(architecture.config.missing())
+    files = compile.list_touched(trees, folder)
+    said: list[list[str]] = []
     for source in (trees.base, trees.series):
         kernel = compile.Compilation(chosen, trees, source, architecture, files)
         kernel.configure(True)
-        made, warnings = kernel.compile()
+        made, found = kernel.compile()
         assert files and made == [f"{file.removesuffix('c')}o" for file in files]
-        said.append(warnings)
+        said.append(found)
     progress.say(
         f"{architecture.name}: {', '.join(files)}, {len(said[0])} and {len(said[1])} warnings"
     )

@@ -43,7 +43,7 @@ CATCH_ALL = {"THE REST", ""}
 def tools() -> dict[str, str]:
     """Return the environment in which the kernel's scripts find this Python and leave no bytecode in the tree."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    return os.environ | {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"}
+    return {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def added(trees: tree.Trees, base: str, series: str) -> list[str]:
@@ -67,7 +67,7 @@ def docs(chosen: options.Options, trees: tree.Trees) -> dict[str, tuple[Path, st
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(parents=True)
         progress.announce(f"building the documentation of {FOLDERS} ({name})")
-        make = [
+        make: list[str | Path] = [
             "make",
             "--no-print-directory",
             "-C",
@@ -167,7 +167,7 @@ def test_maintainers(trees: tree.Trees, path: str) -> None:
         "-f",
         path,
     ]
-    said = command.run(command, "get_maintainer.pl", cwd=trees.series, env=tools())
+    said = command.run(words, "get_maintainer.pl", cwd=trees.series, env=tools())
     who = re.findall(r"^(?:.*<)?([^\s<>]+@[^\s<>]+)>? \((\w[\w ]*?)(?::(.*))?\)$", said, re.M)
     folder = max((folder for folder in ADDRESSES if path.startswith(folder)), key=len, default="")
     assert folder, f"name the lists of {path} in ADDRESSES"

@@ -23,7 +23,7 @@ CELLS = [
 def test_overflow_is_rejected(
     chosen: options.Options, trees: tree.Trees, architecture: compile.Target
 ) -> None:
-    need(architecture.tools.missing())
+    need(architecture.config.missing())
     kernel = compile.Compilation(chosen, trees, trees.series, architecture)
     logs = kernel.out / "lib/test_fortify"
     for old in logs.glob("*-memcpy_nt.log"):

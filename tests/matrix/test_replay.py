@@ -19,7 +19,6 @@ from harness.core.folders import ROOT
 from harness.kernel import tree
 from harness.replay import build, plot
 
-CONFIGS = {config.name: config for config in build.CONFIGS}
 MUTATIONS = tomllib.loads((ROOT / "replay/mutations.toml").read_text())
 # What each configuration is there for: bytes of struct page, and what compound_info holds.
 LAYOUT = {"pointer": (64, "pointer"), "page80": (80, "pointer"), "arm64": (64, "pointer")}
@@ -31,7 +30,10 @@ Done = subprocess.CompletedProcess[str]
 def run(made: Path, *words: str, config: str = "default") -> Done:
     """Run a replay program to its end."""
     return subprocess.run(
-        [*CONFIGS[config].runner, made, *words], capture_output=True, text=True, timeout=1200
+        [*build.CONFIGS[config].tools.architecture.runner, made, *words],
+        capture_output=True,
+        text=True,
+        timeout=1200,
     )
 
 
@@ -40,20 +42,20 @@ def built(chosen: options.Options, trees: tree.Trees) -> Program:
     """Build the program of a configuration, once; skips where a tool is missing."""
 
     @functools.cache
-    def build(name: str) -> Path:
-        need(CONFIGS[name].missing())
-        return build.build_replay(chosen, trees, CONFIGS[name])
+    def make(name: str) -> Path:
+        need(build.find_missing(build.CONFIGS[name]))
+        return build.build_replay(chosen, trees, build.CONFIGS[name])
 
-    return build
+    return make
 
 
 @pytest.fixture(scope="session")
 def pair(chosen: options.Options, trees: tree.Trees) -> Pair:
     """Both kernels of a configuration, made once."""
-    return functools.cache(lambda name: build.build_pair(chosen, trees, CONFIGS[name]))
+    return functools.cache(lambda name: build.build_pair(chosen, trees, build.CONFIGS[name]))
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", build.CONFIGS)
 def test_same_memmap(built: Program, name: str) -> None:
     made = built(name)
     size, holds = LAYOUT.get(name, (64, "mask"))
@@ -63,7 +65,7 @@ def test_same_memmap(built: Program, name: str) -> None:
     # Emulated, the largest orders of the matrix take minutes.
     for words in (
         (["random", "3000"],)
-        if CONFIGS[name].runner
+        if build.CONFIGS[name].tools.architecture.runner
         else (["matrix"], ["random", "20000" if name == "default" else "5000"])
     ):
         done = run(made, *words, config=name)
@@ -75,7 +77,7 @@ def test_same_memmap(built: Program, name: str) -> None:
 @pytest.mark.parametrize("name", ["default", "pointer", "nomemcg", "debug", "trace", "clang"])
 def test_copies_are_drained(pair: Pair, name: str) -> None:
     """In each configuration that streams: with KMSAN, and on arm64, memcpy_nt() is memcpy()."""
-    need(CONFIGS[name].missing())
+    need(build.CONFIGS[name].missing())
     assert find_undrained(pair(name)[1].out / "mm/mm_init.o") == []
 
 

@@ -2,7 +2,6 @@
 """The review's tools on the real trees: each finds a seeded fault."""
 
 import json
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 
 from harness.core import command, options
 from harness.kernel import patches, tree
-from review import builds, scripts, sparse
+from review import builds, run, scripts, sparse
 
 Patch = Callable[[dict[str, str]], patches.Patch]
 # A base that is not clean itself.
@@ -107,7 +106,7 @@ def test_seeded_warning(
     whole = tmp_path / "mm_init.c"
     whole.write_text(command.git(base, "show", "series:mm/mm_init.c") + "\n" + text)
     blob = command.git(base, "hash-object", "-w", whole)
-    index = os.environ | {"GIT_INDEX_FILE": str(tmp_path / "index")}
+    index = {"GIT_INDEX_FILE": str(tmp_path / "index")}
     for words in (
         ["read-tree", "series"],
         ["update-index", "--cacheinfo", f"100644,{blob},mm/mm_init.c"],
@@ -115,8 +114,8 @@ def test_seeded_warning(
         command.run(["git", "-C", base, *words], "git", env=index)
     made = command.run(["git", "-C", base, "write-tree"], "git", env=index).strip()
     seeded = command.git(base, "commit-tree", "-p", "series", "-m", "seeded", made)
-    run = builds.Builds(chosen, trees)
+    walk = builds.Builds(chosen, trees)
     step = patches.Patch(Path("seeded/0001"), seeded, command.git(base, "rev-parse", "series"))
-    [finding] = run.BUILT["W=1" if tool == "gcc" else "sparse"](run, step).findings
+    [finding] = run.BUILT["W=1" if tool == "gcc" else "sparse"](walk, step).findings
     assert re.match(found, finding)
-    assert json.dumps(run.checked(seeded, "the seeded object"))
+    assert json.dumps(walk.checked(seeded, "the seeded object"))

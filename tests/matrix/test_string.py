@@ -12,15 +12,13 @@ from harness.core.folders import ROOT
 from harness.kernel import tree
 from harness.replay import build
 
-CONFIGS = {config.name: config for config in build.CONFIGS}
-
 
 @pytest.mark.parametrize("name", ["default", "clang"])
 def test_each_memcpy_flushcache_is_a_movnti(
     chosen: options.Options, trees: tree.Trees, tmp_path: Path, name: str
 ) -> None:
     """Fails on the base with gcc 12, which stores the second field by a plain MOV."""
-    config = CONFIGS[name]
+    config = build.CONFIGS[name]
     need(config.missing())
     kernel = build.build_objects(chosen, trees.series, config)
     made = kernel.compile_like_mm_init(ROOT / "probes/flushcache.c", tmp_path / "flushcache.o")

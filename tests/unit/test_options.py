@@ -4,6 +4,7 @@
 import pytest
 
 from harness.core import errors, options
+from harness.core.architectures import GUESTS
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,7 @@ def test_bad_choice(words: dict[str, str], message: str) -> None:
 def test_measurements_do_not_mix() -> None:
     homes = {
         options.read_options({"ARCH": arch, "ACCEL": accel}).bench
-        for arch in options.GUESTS
+        for arch in GUESTS
         for accel in ("tcg", "icount")
     }
     assert len(homes) == 4

@@ -64,10 +64,8 @@ def test_summary() -> None:
     s = report.summarise([2, 4, 4, 4, 5, 5, 7, 9])
     assert (s.n, s.least, s.median, s.mean) == (8, 2, 4.5, 5)
     assert s.stdev == pytest.approx(math.sqrt(32 / 7))
-    assert (s.low, s.high) == (
-        pytest.approx(5 - 1.7875, abs=1e-3),
-        pytest.approx(5 + 1.7875, abs=1e-3),
-    )
+    assert s.low == pytest.approx(5 - 1.7875, abs=1e-3)
+    assert s.high == pytest.approx(5 + 1.7875, abs=1e-3)
 
 
 def test_summary_of_one() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.core import command, debian, errors, options
-from harness.kernel import patches, topics, tree
+from harness.kernel import patches, source, topics, tree
 from review import backport, builds, cocci, run, verdict
 
 Patch = Callable[[dict[str, str]], patches.Patch]
@@ -218,7 +218,7 @@ def test_older_kernel_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             "no Debian archive in apt's sources offers linux-source-7.2: check the network"
         )
 
-    monkeypatch.setattr(backport.source, "unpack_package", gone)
+    monkeypatch.setattr(source, "unpack_package", gone)
     with pytest.raises(verdict.Skip, match="offers linux-source-7.2"):
         backport.prepare_stable(options.read_options({"BUILD": str(tmp_path)}))
 
