@@ -159,7 +159,7 @@ def test_no_new_warning_from_kernel_doc(trees: tree.Trees, path: str) -> None:
 @pytest.mark.parametrize("path", NEW)
 def test_maintainers(trees: tree.Trees, path: str) -> None:
     """get_maintainer.pl gives a maintainer of more than everything, and the lists of the folder."""
-    command: list[str | Path] = [
+    words: list[str | Path] = [
         "perl",
         "scripts/get_maintainer.pl",
         "--no-git",
