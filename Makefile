@@ -18,6 +18,7 @@ STAGES = source tree kernels initramfs samples export
 bench     = harness.bench.run
 samples   = harness.bench.measure
 replay    = harness.replay.run
+compare   = harness.replay.compare
 source    = harness.kernel.source
 tree      = harness.kernel.tree
 kernels   = harness.kernel.images
@@ -25,7 +26,7 @@ export    = harness.kernel.export
 initramfs = harness.vm.initramfs
 
 
-.PHONY: help setup tools tools-all bench replay probes test test-all review outbox report clean $(STAGES)
+.PHONY: help setup tools tools-all bench replay compare probes test test-all review outbox report clean $(STAGES)
 .NOTPARALLEL:
 
 help:
@@ -33,6 +34,7 @@ help:
 	@echo 'make test       host tests, KUnit, both kernels built, booted and checked in the VM: all that CI runs'
 	@echo 'make test-all   these and the rest of the matrix: sanitizers, architectures, arm64 in the VM, documentation'
 	@echo 'make replay     run the object files of both kernels in user space: compare every byte, and race them natively'
+	@echo 'make compare    show the races kept in results/, by CPU: one table, one picture'
 	@echo 'make review     check the patches as their reviewers would: style, builds, boots, KUnit, sparse, coccicheck, 7.2.y...'
 	@echo 'make outbox     write the patches as mails by AUTHOR, signed off, addressed, for version VERSION; nothing sends them'
 	@echo 'make probes     run the two small programs behind claims about the CPU'
@@ -71,7 +73,7 @@ tools:
 tools-all:
 	@OPTIONAL='$(MATRIX)' sh harness/setup.sh $(BUILD) $(TESTERS) $(REVIEWERS)
 
-bench replay $(STAGES): setup
+bench replay compare $(STAGES): setup
 	@$(PYTHON) -m $($@)
 
 review:

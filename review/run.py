@@ -49,6 +49,7 @@ class Table:
     """The lines of a review as they come in, printed at once."""
 
     good: int = 0
+    bad: int = 0
     findings: list[str] = field(default_factory=list)
     skips: list[str] = field(default_factory=list)
 
@@ -64,6 +65,7 @@ class Table:
         except UserError as fault:
             verdict = Verdict([f"could not be checked: {fault}", *fault.shown])
         self.good += not verdict.findings
+        self.bad += bool(verdict.findings)
         note = f" ({verdict.note})" if verdict.note else ""
         say(f"{what} {'FOUND ' + str(len(verdict.findings)) if verdict.findings else 'ok'}{note}")
         for finding in verdict.findings:
@@ -76,9 +78,8 @@ class Table:
         for title, lines in (("findings", self.findings), ("skipped", self.skips)):
             for line in lines:
                 print(f"{title}: {line}")
-        bad = len({line[:41] for line in self.findings})
         say(
-            f"{self.good + bad + len(self.skips)} checks: {self.good} ok, {bad} with {len(self.findings)} findings, {len(self.skips)} skipped"
+            f"{self.good + self.bad + len(self.skips)} checks: {self.good} ok, {self.bad} with {len(self.findings)} findings, {len(self.skips)} skipped"
         )
         if self.findings:
             raise UserError(

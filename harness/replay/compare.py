@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`make compare`: the races kept in results/, by CPU, as one table and one picture."""
+
+import json
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+from matplotlib import pyplot
+
+from harness.core.cache import replace
+from harness.core.errors import UserError
+from harness.core.folders import ROOT
+from harness.core.options import Options
+from harness.core.progress import say
+from harness.core.stages import run_stage
+from harness.replay.plot import INK, LOOKS
+
+RESULTS = ROOT / "results"
+# The device size at which every run raced the orders of the two drivers.
+DEVICE_GIB = 100
+BARS = {"base": -0.2, "series": 0.2}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One replay.json: the folder that it lies in, and its content."""
+
+    name: str
+    samples: dict[str, Any]
+
+    @property
+    def cpu(self) -> str:
+        """Name the CPU."""
+        return str(self.samples["cpu"])
+
+    def races(self) -> dict[str, dict[str, list[float]]]:
+        """Return the samples of each kernel in ns per struct page, by order.
+
+        They are those of DEVICE_GIB; "9d" is order 9, deduplicated.
+        """
+        return {
+            f"{race['order']}{'d' * bool(race.get('deduplicated'))}": race["samples"]
+            for race in self.samples["results"]
+            if race["device_gib"] == DEVICE_GIB
+        }
+
+
+def load_runs(results: Path = RESULTS) -> list[Run]:
+    """Return the runs below results, those of one CPU together and the latest of them last.
+
+    Raises UserError when there is none.
+    """
+    found = [
+        Run(file.parent.name, json.loads(file.read_text()))
+        for file in sorted(results.glob("*/replay.json"))
+    ]
+    if not found:
+        raise UserError(f"{results} holds no replay.json: copy that of a 'make replay' there")
+    return sorted(found, key=lambda run: (run.cpu, run.samples["date"], run.name))
+
+
+def find_last(runs: Sequence[Run], cpu: str) -> Run | None:
+    """Return the latest run on a CPU, None if there is none."""
+    return next((run for run in reversed(runs) if run.cpu == cpu), None)
+
+
+def find_ratio(race: dict[str, list[float]], over: str, under: str) -> float:
+    """Return the median of each round's ratio."""
+    return statistics.median(a / b for a, b in zip(race[over], race[under], strict=True))
+
+
+def format_runs(runs: Sequence[Run]) -> str:
+    """Return the table: each run's medians in ns per struct page and its ratios, by order."""
+    rows = [f"ns per struct page, {DEVICE_GIB} GiB device; d is deduplicated, fill a MOVNTI fill"]
+    cpu = ""
+    for run in runs:
+        if run.cpu != cpu:
+            cpu = run.cpu
+            rows += ["", cpu]
+        rounds = len(next(iter(run.races().values()))["base"])
+        rows.append(f"  {run.name}, {rounds} rounds")
+        rows.append(
+            f"    {'order':>5}{'base':>8}{'series':>8}{'fill':>8}"
+            f"{'base/series':>13}{'series/fill':>13}"
+        )
+        for order, race in run.races().items():
+            base, series, fill = (
+                statistics.median(race[name]) for name in ("base", "series", "limit")
+            )
+            faster, over = find_ratio(race, "base", "series"), find_ratio(race, "series", "limit")
+            rows.append(
+                f"    {order:>5}{base:8.2f}{series:8.2f}{fill:8.2f}{faster:12.2f}x{over:12.2f}x"
+            )
+    return "\n".join(rows) + "\n"
+
+
+def format_beside(last: Run, samples: dict[str, Any]) -> str:
+    """Return the last run's figures of the same CPU beside those of a new run."""
+    rows = [f"beside results/{last.name}, the last run on this CPU, {DEVICE_GIB} GiB device:"]
+    rows.append(
+        f"{'order':>5}{'base':>8}{'then':>8}{'series':>8}{'then':>8}{'base/series':>13}{'then':>8}"
+    )
+    then = last.races()
+    for order, race in Run("", samples).races().items():
+        if order in then:
+            columns = [
+                f"{statistics.median(one[name]):8.2f}"
+                for name in ("base", "series")
+                for one in (race, then[order])
+            ]
+            now, before = (find_ratio(one, "base", "series") for one in (race, then[order]))
+            rows.append(f"{order:>5}{''.join(columns)}{now:12.2f}x{before:7.2f}x")
+    return "\n".join(rows) + "\n"
+
+
+def draw_runs(runs: Sequence[Run], png: Path) -> None:
+    """Draw one panel for each run: base, series and fill at each order."""
+    figure, panels = pyplot.subplots(
+        1,
+        len(runs),
+        figsize=(4.2 * len(runs), 4.8),
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    for axes, run in zip(panels[0], runs, strict=True):
+        races = run.races()
+        for name, side in BARS.items():
+            heights = [statistics.median(race[name]) for race in races.values()]
+            places = [place + side for place in range(len(races))]
+            axes.bar(places, heights, 0.36, color=LOOKS[name]["color"], label=name)
+        fills = [statistics.median(race["limit"]) for race in races.values()]
+        axes.hlines(
+            fills,
+            [place - 0.4 for place in range(len(races))],
+            [place + 0.4 for place in range(len(races))],
+            color=INK,
+            linestyle="--",
+            label="bare MOVNTI fill",
+        )
+        axes.set_xticks(range(len(races)), list(races))
+        axes.set_xlabel("order", color=INK)
+        cpu = run.cpu.replace(", ", "\n", 1).replace(" (", "\n(", 1)
+        axes.set_title(f"{run.name}\n{cpu}", fontsize=8, color=INK)
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0][0].set_ylabel(f"ns per struct page, {DEVICE_GIB} GiB", color=INK)
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, loc="outside lower center", ncols=3)
+    with replace(png) as new:
+        figure.savefig(new, dpi=130, format="png")
+    pyplot.close(figure)
+
+
+def run_compare(options: Options) -> None:
+    """Print the table over results/ and write it and the picture to build/compare."""
+    runs = load_runs()
+    folder = options.build / "compare"
+    text = format_runs(runs)
+    print(text)
+    with replace(folder / "compare.txt") as new:
+        new.write_text(text)
+    draw_runs(runs, folder / "compare.png")
+    say(f"table and picture: {folder}")
+
+
+if __name__ == "__main__":
+    run_stage(run_compare)
