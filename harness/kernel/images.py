@@ -18,6 +18,7 @@ from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.core.stages import run_stage
 from harness.kernel.config import BOOTED, MEASURED, KernelConfig, configure
+from harness.kernel.patches import checkout_commit
 from harness.kernel.toolchain import count_lines
 from harness.kernel.tree import Trees, apply_series
 
@@ -57,11 +58,13 @@ def build_kernel(
         need_disk(options.build, DISK_GIB, what)
         out = options.build / f"objects/{label}"
         announce(f"configuring {what}")
-        configure(options, config, source, out, what)
+        # In one place for base and series, so that ccache compiles what they share just once.
+        where = checkout_commit(source.parent, git(source, "rev-parse", "HEAD"))
+        configure(options, config, where, out, what)
         announce(f"building {what}")
         config.tools.make(
             options,
-            source,
+            where,
             out,
             f"building {what}",
             f"LOCALVERSION=-{label}",
