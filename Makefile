@@ -30,7 +30,7 @@ initramfs = harness.vm.initramfs
 .NOTPARALLEL:
 
 help:
-	@echo 'make bench      measure base and series kernel in a VM: table, plot, samples (default VM: two 100 GiB devices)'
+	@echo 'make bench      measure base and series kernel in a VM: table, plot, samples (default VM: three 100 GiB devices)'
 	@echo 'make test       host tests, KUnit, both kernels built, booted and checked in the VM: all that CI runs'
 	@echo 'make test-all   these and the rest of the matrix: sanitizers, architectures, arm64 in the VM, documentation'
 	@echo 'make replay     run the object files of both kernels in user space: compare every byte, and race them natively'
@@ -52,7 +52,7 @@ help:
 	@echo 'make initramfs  build the selftest and the guest'
 	@echo 'make samples    measure, without table and plot'
 	@echo
-	@echo 'SIZE=100G    size of each of the two devices, in GiB'
+	@echo 'SIZE=100G    size of each device, in GiB'
 	@echo 'REBINDS=30   rebinds of each driver in a boot'
 	@echo 'BOOTS=2      boots of each kernel'
 	@echo 'LINUX=path   a git clone of the kernel to take the base from (else Debian'\''s source package)'

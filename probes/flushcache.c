@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Not a program: tests/test_string.py compiles this with the headers of a kernel
+ * Not a program: tests/matrix/test_string.py compiles this with the headers of a kernel
  * tree and counts the MOVNTI. Each of the two calls has to execute its own, or
  * the second field stays in the cache.
  */

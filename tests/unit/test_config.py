@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.core.architectures import GUESTS
+from checks import compile, kunit
+from harness.core.architectures import ARCHITECTURES, GUESTS
 from harness.kernel import config
+from harness.replay import build
 
 
 @pytest.mark.parametrize(
@@ -57,3 +59,14 @@ def test_each_guest_has_a_fragment_and_a_configuration() -> None:
     for name, booted in config.BOOTED.items():
         assert booted.fragments[-1] == name
         assert (config.CONFIGS / f"{name}.config").exists()
+
+
+def test_each_architecture_is_compiled_for_and_tested() -> None:
+    """One that is added to the table must not be forgotten in a table that stands on it."""
+    known = set(ARCHITECTURES.values())
+    compiled = {target.config.tools.architecture for target in compile.TARGETS}
+    kunits = {kernel.config.tools.architecture for kernel in kunit.KERNELS.values()}
+    replayed = {config.tools.architecture for config in build.CONFIGS.values()}
+    assert compiled == known
+    assert kunits == {one for one in known if one.qemu or one.name == "um"}
+    assert replayed == {one for one in known if one.library}

@@ -45,6 +45,7 @@ def test_linux_is_another_version(stage: Stage, toy: Path, tmp_path: Path) -> No
 
 def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(debian, "list_archives", lambda: ["http://127.0.0.1:9/debian"])
+    monkeypatch.setattr(source, "SUITES", ("sid",))
     with pytest.raises(
         errors.UserError,
         match=r"cannot look for linux-source-7.3 in Debian: check the network \(.*onnect.*LINUX=",
