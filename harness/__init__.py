@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""From a base kernel and series/ to a table. Data flows one way, and so do the imports:
+"""Build the base kernel and the series, boot both, and compare them.
+
+Data and imports flow in one direction, down this list:
 
 core    commands, options, errors, progress, the build folder, the cache
 kernel  base source -> worktrees with the series applied -> configuration -> kernels

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The measurement: interleaved boots of both kernels, their times kept as JSON."""
+"""The measurement: boot both kernels in turn, and keep their times as JSON."""
 
 import dataclasses
 import json
@@ -42,9 +42,9 @@ def report_progress(options: Options, what: str) -> Callable[[str], None]:
 def measure_boot(
     options: Options, kernel: Kernel, image: Path, accelerator: str, log: Path, what: str
 ) -> dict[str, console.Times]:
-    """Boot a kernel once and return its times.
+    """Boot a kernel once and return the times of each device.
 
-    Raises UserError when the guest fails or its console does not add up.
+    Raises UserError when the guest fails, or when its console is not complete and clean.
     """
     words = f"zdm.do=rebind zdm.rebinds={options.rebinds}"
     guest = Guest(kernel, image, accelerator, options.gib, words, devices=DEVICES)
@@ -53,14 +53,14 @@ def measure_boot(
     pages = count_pages(DEVICES, options.gib)
     try:
         return console.read_times(text, kernel.release, options.rebinds, pages)
-    except console.BadConsole as bad:
-        raise UserError(f"{what}: {bad} (whole console: {log})") from None
+    except console.BadConsole as error:
+        raise UserError(f"{what}: {error} (whole console: {log})") from None
 
 
 def boot_all(
     options: Options, pair: Sequence[Kernel], image: Path, accelerator: str, logs: Path
 ) -> list[dict[str, object]]:
-    """Boot base, series, base, series... and return what samples.json tells of each boot."""
+    """Boot base, series, base, series... and return the entry of each boot in samples.json."""
     boots: list[dict[str, object]] = []
     for number in range(1, options.boots + 1):
         for name, kernel in zip(("base", "series"), pair, strict=True):
@@ -80,10 +80,10 @@ def boot_all(
 
 
 def measure_kernels(options: Options) -> Path:
-    """Build what is needed, boot both kernels in turns and return the folder of the measurement.
+    """Build what is needed, boot both kernels in turn, and return the folder of the measurement.
 
-    It holds samples.json and the consoles, and appears whole or not at all. Raises UserError as
-    the stages do.
+    It holds samples.json and the consoles, and appears whole or not at all. Raises UserError when
+    a build or a boot fails.
     """
     qemu = find_qemu(options.arch)
     trees = apply_series(options)

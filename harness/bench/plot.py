@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The picture: every rebind as a dot beside its mean, base against series, for both drivers."""
+"""The plot: base against series for each device, with a dot for each rebind and the mean."""
 
 import random
 import statistics
@@ -23,7 +23,10 @@ INK = "#22262b"
 
 
 def draw_panel(axes: Axes, samples: dict[str, Any], device: Device) -> None:
-    """Draw one device: for memmap and whole bind, a bar and a dot for each rebind, of each kernel."""
+    """Draw one device: a bar for the mean and a dot for each rebind, for both kernels.
+
+    The memmap and the whole bind stand side by side.
+    """
     scatter = random.Random(1)
     for group, kind in enumerate(("memmap", "bind")):
         means = {}
@@ -81,7 +84,10 @@ def draw_panel(axes: Axes, samples: dict[str, Any], device: Device) -> None:
 
 
 def draw_bench(folder: Path) -> Path:
-    """Write bench.png from the samples under folder and return its path; Raises UserError if there are none."""
+    """Write bench.png from the samples under folder and return its path.
+
+    Raises UserError when there are none.
+    """
     samples = load_samples(folder)
     panels = len(DEVICES)
     figure, axes = pyplot.subplots(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The table: what the samples say, per device and kernel, first binds and rebinds apart."""
+"""The table of the samples, by device and kernel, with first binds and rebinds apart."""
 
 import json
 import math
@@ -20,7 +20,10 @@ KINDS = {"first": "memmap, first bind", "memmap": "memmap, rebind", "bind": "who
 
 @dataclass(frozen=True)
 class Summary:
-    """The figures of one sample, in its unit; low to high is the mean's 95 % interval, nan below LEAST values."""
+    """The statistics of one sample, in its unit.
+
+    low to high is the 95 % confidence interval of the mean. Both are nan below LEAST values.
+    """
 
     n: int
     least: float
@@ -53,7 +56,7 @@ def student(freedom: int) -> float:
 
 
 def summarise(values: list[float]) -> Summary:
-    """Return the figures of values, of which there is at least one."""
+    """Return the statistics of values, of which there must be at least one."""
     mean = statistics.fmean(values)
     spread = statistics.stdev(values) if len(values) > 1 else math.nan
     half = (
@@ -67,14 +70,18 @@ def summarise(values: list[float]) -> Summary:
 
 
 def is_possible(memmap: float, bind: float) -> bool:
-    """Return whether a rebind's times can be true: on an overloaded host the guest's jiffies jump, and a part takes longer than the whole."""
+    """Return whether the two times of a rebind can both be true.
+
+    On an overloaded host the guest's jiffies jump, and the memmap seems to take longer than the
+    whole bind.
+    """
     return memmap <= bind + JIFFIES
 
 
 def select_values(samples: dict[str, Any], kernel: str, device: str, kind: str) -> list[float]:
-    """Return one kind of times (first, memmap, bind) in milliseconds, over all boots of a kernel, rebinds only where possible().
+    """Return the times of one kind (first, memmap or bind) from all boots of a kernel, in ms.
 
-    Raises UserError if none is left.
+    Rebinds are left out unless is_possible() holds for them. Raises UserError when none is left.
     """
     devices: list[dict[str, Any]] = [
         boot["devices"][device] for boot in samples["boots"] if boot["kernel"] == kernel
@@ -89,13 +96,14 @@ def select_values(samples: dict[str, Any], kernel: str, device: str, kind: str) 
     ]
     if not found:
         raise UserError(
-            f"the guest's clock jumped in every rebind of {device} on {kernel}: let the machine come to rest and measure again"
+            f"the guest's clock jumped in every rebind of {device} on {kernel}: "
+            "wait until the machine is idle, then measure again"
         )
     return found
 
 
 def count_excluded(samples: dict[str, Any]) -> int:
-    """Return the number of rebinds whose times are not possible()."""
+    """Return the number of rebinds for which is_possible() does not hold."""
     return sum(
         not is_possible(*pair)
         for boot in samples["boots"]
@@ -105,22 +113,24 @@ def count_excluded(samples: dict[str, Any]) -> int:
 
 
 def compute_change(base: float, series: float) -> float:
-    """Return the change from base to series in per cent, negative when the series takes less."""
+    """Return the change from base to series in per cent, negative if the series takes less."""
     return math.nan if base == 0 else 100 * (series - base) / base
 
 
 def name_unit(samples: dict[str, Any]) -> str:
-    """Name the unit of the guest's milliseconds."""
+    """Return the unit of the times; under icount, a millisecond is a million instructions."""
     return UNITS.get(samples["accelerator"], "ms")
 
 
 def make_label(samples: dict[str, Any]) -> str:
-    """Return the line without which no figure should be shown: what was measured, where and when."""
+    """Return the line that belongs to every figure: what was measured, where and when."""
     release = samples["boots"][0]["release"].partition("-base")[0]
     arch = f"{samples['arch']} " if "arch" in samples else ""
     return (
-        f"{samples['gib']} GiB, {arch}kernel {release}, {samples['accelerator'].upper()} (QEMU {samples['qemu']}) on {samples['cpu']}, "
-        f"{samples['date']}, {len(samples['boots']) // 2} boots x {samples['rebinds']} rebinds per kernel"
+        f"{samples['gib']} GiB, {arch}kernel {release}, "
+        f"{samples['accelerator'].upper()} (QEMU {samples['qemu']}) on {samples['cpu']}, "
+        f"{samples['date']}, "
+        f"{len(samples['boots']) // 2} boots x {samples['rebinds']} rebinds per kernel"
     )
 
 
@@ -131,11 +141,13 @@ def format_table(samples: dict[str, Any]) -> str:
         return "-" if math.isnan(value) else f"{value:.{places}f}"
 
     rows = [
-        f"ZONE_DEVICE memmap initialisation, {'time in ' * (name_unit(samples) == 'ms')}{name_unit(samples)}",
+        "ZONE_DEVICE memmap initialisation, "
+        f"{'time in ' * (name_unit(samples) == 'ms')}{name_unit(samples)}",
         make_label(samples),
         "pages: " + ", ".join(f"{device} {pages}" for device, pages in samples["pages"].items()),
         "",
-        f"{'device':12}{'what':20}{'kernel':8}{'n':>4}{'min':>9}{'median':>9}{'mean':>9}{'stdev':>8}  {'95% of mean':18}{'change':>8}",
+        f"{'device':12}{'what':20}{'kernel':8}{'n':>4}{'min':>9}"
+        f"{'median':>9}{'mean':>9}{'stdev':>8}  {'95% of mean':18}{'change':>8}",
     ]
     for device in samples["pages"]:
         for kind, name in KINDS.items():
@@ -151,13 +163,15 @@ def format_table(samples: dict[str, Any]) -> str:
                     else ""
                 )
                 rows.append(
-                    f"{device:12}{name:20}{kernel:8}{s.n:4}{number(s.least):>9}{number(s.median):>9}{number(s.mean):>9}{number(s.stdev):>8}  "
+                    f"{device:12}{name:20}{kernel:8}{s.n:4}{number(s.least):>9}"
+                    f"{number(s.median):>9}{number(s.mean):>9}{number(s.stdev):>8}  "
                     f"{interval:18}{delta:>8}".rstrip()
                 )
     if jumped := count_excluded(samples):
         rows += [
             "",
-            f"Left out: {jumped} rebinds whose memmap took longer than their whole bind, because the guest's",
+            f"Left out: {jumped} rebinds whose memmap took longer than their whole bind, "
+            "because the guest's",
             "clock jumped: the host was busy with something else.",
         ]
     if samples["accelerator"] == "tcg":
@@ -170,13 +184,17 @@ def format_table(samples: dict[str, Any]) -> str:
         rows += [
             "",
             "The guest's clocks count the instructions that it executes, whatever the host does:",
-            "this is the work that each kernel does, not the time that a real processor takes for it.",
+            "this is the work that each kernel does, "
+            "not the time that a real processor takes for it.",
         ]
     return "\n".join(rows) + "\n"
 
 
 def load_samples(folder: Path) -> dict[str, Any]:
-    """Return the samples under folder; Raises UserError if there are none."""
+    """Return the samples under folder.
+
+    Raises UserError when there are none.
+    """
     if not (folder / "samples.json").exists():
         raise UserError(f"{folder} holds no samples: run 'make bench'")
     found: dict[str, Any] = json.loads((folder / "samples.json").read_text())
@@ -184,7 +202,10 @@ def load_samples(folder: Path) -> dict[str, Any]:
 
 
 def write_report(folder: Path) -> str:
-    """Return the table of the samples under folder, which table.txt there keeps; Raises UserError if there are none."""
+    """Write table.txt from the samples under folder and return the table.
+
+    Raises UserError when there are none.
+    """
     text = format_table(load_samples(folder))
     (folder / "table.txt").write_text(text)
     return text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make bench`: the samples, then the table and the plot."""
+"""`make bench`: measure, then write the table and the plot."""
 
 from harness.bench.measure import measure_kernels
 from harness.bench.plot import draw_bench
@@ -10,7 +10,10 @@ from harness.core.stages import run_stage
 
 
 def run_bench(options: Options) -> None:
-    """Measure and show; Raises UserError as the stages do."""
+    """Measure, write the table and the plot, and print the table.
+
+    Raises UserError when a build or a boot fails.
+    """
     folder = measure_kernels(options)
     announce("writing the table and the plot")
     print(f"\n{write_report(folder)}")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What everything else stands on: commands, options, errors, progress, the build folder, the cache."""
+"""What all the rest uses: commands, options, errors, progress, the build folder, the cache."""

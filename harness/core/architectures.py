@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What each architecture needs: its tools, and how QEMU runs it. Adding one starts here.
+"""The architectures: their cross tools, and how QEMU runs them. To add one, start here.
 
-An architecture with a machine is a choice of ARCH= and has a fragment of its name in configs/.
+ARCH= accepts each architecture that has a machine. Such an architecture needs configs/NAME.config.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,10 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Machine:
-    """The guest that QEMU makes: tcg is for the kernel's command line when QEMU emulates."""
+    """The machine that QEMU provides to a guest.
+
+    tcg is added to the kernel's command line when QEMU emulates the processor.
+    """
 
     image: str
     qemu: str
@@ -24,11 +27,12 @@ class Machine:
 
 @dataclass(frozen=True)
 class Architecture:
-    """One architecture by our name and the kernel's, with the packages that cross-compile for it.
+    """One architecture, by the harness's name for it and by the kernel's.
 
-    cross is the prefix of the GNU tools, qemu runs its KUnit kernels (kunit.py, which picks the
-    machine), library names the kernel's own routines that the replay links, runner runs a user
-    program of it here.
+    packages are the Debian packages that cross-compile for it. cross is the prefix of the GNU
+    tools. qemu is the program that runs its KUnit kernels, on a machine that kunit.py chooses.
+    library names the object files of the kernel's own routines that the replay links. runner is
+    the command that runs a user program of the architecture on the host.
     """
 
     name: str
@@ -49,9 +53,9 @@ X86_64 = Architecture(
         "qemu-system-x86_64",
         "q35",
         "ttyS0",
-        # The emulated TSC ticks as the host's, and on a busy host the guest misjudges its rate
-        # by up to ten times; the HPET shows true time. The check that the timer interrupt works
-        # fails there at times.
+        # The emulated TSC follows the host's. On a busy host the guest misjudges its rate by up
+        # to a factor of ten; the HPET shows true time. The kernel's check of the timer interrupt
+        # can fail there too.
         "clocksource=hpet tsc=unstable no_timer_check",
         packages=("qemu-system-x86",),
     ),
@@ -68,7 +72,7 @@ ARM64 = Architecture(
         "qemu-system-aarch64",
         "virt",
         "ttyAMA0",
-        # Only ACPI describes an NVDIMM there, and only firmware hands it on.
+        # On arm64 only ACPI describes an NVDIMM, and only firmware provides ACPI.
         firmware=Path("/usr/share/qemu-efi-aarch64/QEMU_EFI.fd"),
         packages=("qemu-system-arm", "qemu-efi-aarch64"),
     ),
@@ -83,14 +87,14 @@ S390 = Architecture("s390", "s390", "s390x-linux-gnu-", ("gcc-s390x-linux-gnu",)
 POWERPC64 = Architecture(
     "powerpc64", "powerpc", "powerpc64le-linux-gnu-", ("gcc-powerpc64le-linux-gnu",)
 )
-# Debian 12 has no gcc for it; clang will do.
+# Debian 12 has no gcc for it, so clang compiles it.
 LOONGARCH64 = Architecture("loongarch64", "loongarch")
 
 ARCHITECTURES = {
     architecture.name: architecture
     for architecture in (X86_64, ARM64, I386, UML, RISCV64, S390, POWERPC64, LOONGARCH64)
 }
-# What ARCH= can name.
+# The values that ARCH= accepts.
 GUESTS = tuple(name for name, architecture in ARCHITECTURES.items() if architecture.machine)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Files that appear whole or not at all, and results kept by a key of what they were made from."""
+"""Files that appear whole or not at all, and a cache of results by a digest of their inputs."""
 
 import contextlib
 import functools
@@ -10,12 +10,12 @@ from pathlib import Path
 
 from harness.core.folders import ROOT
 
-# What decides a result besides the kernel: all code and data of the harness.
+# The folders with the code and data of the harness. A result depends on them and on the kernel.
 CODE = ("harness", "checks", "review", "configs", "guest", "replay", "probes")
 
 
 def digest(*parts: str | bytes) -> str:
-    """Return twelve hex digits that stand for all of parts."""
+    """Return a digest of all parts, in twelve hex digits."""
     whole = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -25,7 +25,7 @@ def digest(*parts: str | bytes) -> str:
 
 @functools.cache
 def digest_harness(root: Path = ROOT) -> str:
-    """Return a digest of every file of the harness, as it was at the first call."""
+    """Return a digest of all files of the harness, as they were at the first call."""
     files = sorted(
         file
         for folder in CODE
@@ -38,7 +38,7 @@ def digest_harness(root: Path = ROOT) -> str:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder, if it is there."""
+    """Remove a file or a folder if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -47,7 +47,7 @@ def remove(path: Path) -> None:
 
 @contextlib.contextmanager
 def replace(path: Path) -> Iterator[Path]:
-    """Yield an unused path beside path, which takes the place of path when the block ends well.
+    """Yield a temporary path, and rename it to path when the block succeeds.
 
     The block makes a file or a folder there. If the block fails, path stays as it was.
     """
@@ -65,7 +65,7 @@ def replace(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def scratch(path: Path) -> Iterator[Path]:
-    """Yield path as an empty folder, which is removed when the block ends."""
+    """Yield path as an empty folder, and remove it when the block ends."""
     remove(path)
     path.mkdir(parents=True)
     try:
@@ -81,9 +81,10 @@ def keep(
     make: Callable[[Path], object],
     files: Iterable[str] = (),
 ) -> Path:
-    """Return folder/NAME-KEY, where the key stands for parts, made by make() if it is not there.
+    """Return folder/NAME-KEY, and let make() make it if it does not exist.
 
-    make() gets the path to write. A folder that lacks one of files is made again.
+    KEY is a digest of parts. make() gets the path to write. If one of files is missing in the
+    folder, it is made again.
     """
     kept = folder / f"{name}-{digest(*parts)}"
     if not kept.exists() or not all((kept / file).exists() for file in files):
@@ -93,7 +94,7 @@ def keep(
 
 
 def drop_others(kept: Path) -> None:
-    """Remove what keep() made under the same name by other keys."""
+    """Remove what keep() made under the same name with other keys."""
     name = kept.name[: -len(digest())]
     for other in kept.parent.glob(f"{name}{'[0-9a-f]' * len(digest())}"):
         if other != kept:

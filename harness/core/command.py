@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Running programs: in a known environment, ended with us, their failure one line."""
+"""Run programs in a known environment, end them with us, and report a failure in one line."""
 
 import contextlib
 import ctypes
@@ -18,24 +18,25 @@ TELLING = re.compile(
     r"error:|fatal:|^[EW]: |ERROR|WARNING|undefined reference|No space left|\*\*\* "
 )
 PATIENCE = 10
-# All that a program inherits: where things are, and how to reach the network. Nothing that
-# changes what make, a compiler or git does, such as MAKEFLAGS, KCFLAGS, LLVM, ARCH or GIT_DIR.
+# The variables that a program inherits: where things are, and how to reach the network. Variables
+# that change what make, a compiler or git does, such as MAKEFLAGS, KCFLAGS or GIT_DIR, are not
+# among them.
 INHERITED = re.compile(
     r"PATH|HOME|USER|LOGNAME|TERM|TMPDIR|APT_CONFIG|DEBIAN_FRONTEND"
     r"|(?i:\w+_proxy)|SSL_CERT_\w+|CURL_CA_BUNDLE|GIT_SSL_CAINFO"
 )
-# Messages of tools are parsed, so they must not be translated.
+# The harness parses the messages of tools, so they must not be translated.
 LOCALE = {"LC_ALL": "C.UTF-8"}
 
 
 def make_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the environment for a program: what INHERITED names, LOCALE, and more."""
+    """Return the environment for a program: the variables of INHERITED, LOCALE and more."""
     kept = {name: value for name, value in os.environ.items() if INHERITED.fullmatch(name)}
     return kept | LOCALE | dict(more or {})
 
 
 def die_with_parent(sig: int) -> Callable[[], None]:
-    """Return a preexec_fn with which a child gets sig when this process dies."""
+    """Return a preexec_fn that makes the kernel send sig to the child when this process dies."""
     prctl = ctypes.CDLL(None).prctl
     return lambda: prctl(PR_SET_PDEATHSIG, sig)
 
@@ -43,10 +44,13 @@ def die_with_parent(sig: int) -> Callable[[], None]:
 def spawn(
     command: Sequence[str | Path], env: Mapping[str, str] | None = None, **more: object
 ) -> subprocess.Popen[str]:
-    """Start command in a process group of its own, to be ended by end(); env adds to its environment."""
+    """Start command in a process group of its own, which end() ends.
+
+    env adds to its environment. Raises UserError when the program is not installed.
+    """
     try:
         child: subprocess.Popen[str] = subprocess.Popen(
-            [str(word) for word in command],
+            [str(arg) for arg in command],
             text=True,
             errors="replace",
             start_new_session=True,
@@ -60,7 +64,10 @@ def spawn(
 
 
 def end(child: subprocess.Popen[str]) -> None:
-    """End a child of spawn() and all that it started; make has PATIENCE seconds to delete what it was writing."""
+    """End a child of spawn() and everything that it started.
+
+    make gets PATIENCE seconds to delete the files that it was writing.
+    """
     for sig in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
             os.killpg(child.pid, sig)
@@ -76,10 +83,11 @@ def run(
     env: Mapping[str, str] | None = None,
     **more: object,
 ) -> str:
-    """Run command and return its output, which log keeps if given.
+    """Run command and return its output, stdout and stderr together.
 
-    progress is called with each line. env adds to the environment. Raises UserError
-    with what, the most telling line of output and the log when the command fails.
+    The output also goes to log, if given, and each line of it to progress. env adds to the
+    environment. Raises UserError when the command fails. The message names what, the most telling
+    line of the output, and the log.
     """
     lines: list[str] = []
     with contextlib.ExitStack() as stack:
@@ -104,12 +112,15 @@ def run(
     if status:
         told = [line.strip() for line in lines if TELLING.search(line)]
         told = told or [line.strip() for line in lines] or [shlex.join(map(str, command))]
-        raise UserError(f"{what} failed: {told[0]}{f' (all of it: {log})' if log else ''}")
+        raise UserError(f"{what} failed: {told[0]}{f' (full log: {log})' if log else ''}")
     return "".join(lines)
 
 
 def git(where: Path, *args: str | Path) -> str:
-    """Run git in where, blind to the user's and the system's configuration; return its output, stripped."""
+    """Run git in where and return its output, stripped.
+
+    It ignores the configuration of the user and of the system.
+    """
     plain = {
         "GIT_CONFIG_GLOBAL": "/dev/null",
         "GIT_CONFIG_NOSYSTEM": "1",

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The host's CPU, named so that two of them can be told apart."""
+"""The host's CPU, described precisely enough to tell two CPUs apart."""
 
 import re
 from pathlib import Path
 
-# By vendor, family and model; from arch/x86/include/asm/intel-family.h and AMD's revision guides.
+# Microarchitectures by vendor, family and model, from arch/x86/include/asm/intel-family.h and
+# AMD's revision guides.
 KNOWN = {
     ("GenuineIntel", 6, 85): "Skylake-SP, Cascade Lake or Cooper Lake",
     ("GenuineIntel", 6, 106): "Ice Lake-SP",
@@ -20,9 +21,9 @@ KNOWN = {
 
 
 def describe_cpu(cpuinfo: str = "") -> str:
-    """Return the CPU's name, family, model, stepping and, where it is known, microarchitecture.
+    """Return the CPU's name, family, model, stepping and, if it is known, microarchitecture.
 
-    A hypervisor can mask the model. AMX then still tells Sapphire Rapids and later from the rest.
+    A hypervisor can mask the model. AMX then still shows that it is Sapphire Rapids or later.
     """
     text = cpuinfo or Path("/proc/cpuinfo").read_text()
     fields: dict[str, str] = dict(re.findall(r"^([^\t:]+?)\s*: (.*)$", text.split("\n\n")[0], re.M))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Packages of a Debian archive, fetched by an apt with lists, cache and sources of its own.
+"""Packages of a Debian archive, fetched by a private apt with its own lists, cache and sources.
 
-So the system's configuration stays as it is, while apt verifies the archive's
-signature against the installed Debian keyring (apt-secure(8)).
+The system's configuration stays as it is. apt verifies the archive's signature against the
+installed Debian keyring (apt-secure(8)).
 """
 
 import re
@@ -17,7 +17,7 @@ KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
 def find_codename() -> str:
-    """Return the name of the installed Debian release, empty if it has none."""
+    """Return the code name of the installed Debian release, or an empty string if it has none."""
     match = re.search(r"^VERSION_CODENAME=(\w+)", Path("/etc/os-release").read_text(), re.M)
     return match[1] if match else ""
 
@@ -27,18 +27,18 @@ class NotOffered(UserError):
 
 
 def list_archives() -> list[str]:
-    """Return the addresses of the Debian archives in the machine's own apt sources, in their order.
+    """Return the addresses of the Debian archives in the system's apt sources, in their order.
 
-    Other vendors use the names of Debian's suites too, so the signed Release file has to name
-    Debian as origin and label. Raises NotOffered if there is no such archive, UserError if apt has
-    no list at all.
+    Other vendors use the names of Debian's suites too, so the signed Release file must name Debian
+    as origin and label. Raises NotOffered when there is no such archive. Raises UserError when apt
+    has no package lists.
     """
     names = {"stable", "testing", "unstable", "sid", find_codename()}
     fields = "$(RELEASE) $(COMPONENT) $(ORIGIN)/$(LABEL) $(REPO_URI)"
     command = ["apt-get", "indextargets", "--format", fields, "Created-By: Packages"]
     rows = [line.split(" ", 3) for line in run(command, "reading apt's sources").splitlines()]
     if not any(len(row) == 4 and row[2] != "/" for row in rows):
-        raise UserError("apt has no list of any archive: run 'apt-get update' as root")
+        raise UserError("apt has no package lists: run 'apt-get update' as root")
     found = dict.fromkeys(
         row[3]
         for row in rows
@@ -50,9 +50,11 @@ def list_archives() -> list[str]:
 
 
 class Apt:
-    """An apt whose state lies under folder, an empty folder; source packages if kind is deb-src.
+    """An apt that keeps its state in folder, which must be empty.
 
-    With arch, apt takes the machine for one of that architecture on which nothing is installed.
+    kind is deb for binary packages or deb-src for source packages. With arch, apt works as on a
+    machine of that architecture on which nothing is installed. Raises UserError when the Debian
+    keyring is not installed.
     """
 
     def __init__(self, folder: Path, kind: str = "deb", arch: str = "") -> None:
@@ -78,7 +80,7 @@ class Apt:
             status = folder / "status"
             status.touch()
         lines = [f'{name} "{value}";\n' for name, value in private.items()]
-        # The system's own hooks after an update are about the system's own cache.
+        # The system's hooks after an update concern the system's cache, so do not run them.
         (folder / "apt.conf").write_text("#clear APT::Update;\n" + "".join(lines))
         self.folder, self.kind = folder, kind
         self.options: list[str | Path] = [
@@ -90,24 +92,24 @@ class Apt:
         ]
 
     def offered(self, package: str, suites: Sequence[str]) -> str:
-        """Return the first version of the package that a suite of a Debian archive offers.
+        """Return the version of the package in the first of suites that offers it.
 
-        Its lists are then the current ones. Raises NotOffered when none has it, or UserError, with
-        apt's first complaint, if a list could not be read.
+        It then leaves that suite's list loaded for fetch(). Raises NotOffered when no suite offers
+        the package. Raises UserError with apt's first complaint when a list could not be read.
         """
         trouble = ""
         target = "Packages" if self.kind == "deb" else "Sources"
         for archive in list_archives():
             for suite in suites:
                 announce(f"reading the list of {target.lower()} of Debian {suite}")
-                # The only index asked for: no Contents, translations, AppStream.
+                # target= limits apt to this index: no Contents, no translations, no AppStream.
                 signed = f"[signed-by={KEYRING} target={target}]"
                 line = f"{self.kind} {signed} {archive} {suite} main\n"
                 (self.folder / "sources.list").write_text(line)
                 try:
                     run(["apt-get", *self.options, "update"], f"apt-get update for {suite}")
                 except UserError as error:
-                    say(f"passing over Debian {suite}: {error}")
+                    say(f"skipping Debian {suite}: {error}")
                     trouble = trouble or str(error)
                     continue
                 shown = run(["apt-cache", *self.options, "madison", package], "apt-cache")
@@ -116,10 +118,13 @@ class Apt:
                     return rows[0][1].strip()
         if trouble:
             raise UserError(f"cannot look for {package} in Debian: check the network ({trouble})")
-        raise NotOffered(f"Debian {', '.join(suites)} have no {package}")
+        raise NotOffered(f"Debian ({', '.join(suites)}) does not offer {package}")
 
     def fetch(self, package: str, version: str) -> Path:
-        """Return the package's one file, or its .dsc with the other files of a source package beside it."""
+        """Fetch a package and return its file.
+
+        Of a source package that is the .dsc, with its other files beside it.
+        """
         args = ["download"] if self.kind == "deb" else ["source", "--download-only"]
         run(
             ["apt-get", *self.options, *args, f"{package}={version}"],
@@ -130,7 +135,10 @@ class Apt:
         return file
 
     def fetch_whole(self, packages: Sequence[str]) -> list[Path]:
-        """Return the files of the packages and of all that they depend on and the machine has not installed."""
+        """Fetch packages with all their dependencies and return the files.
+
+        Packages that are installed already are left out.
+        """
         args = ["--yes", "--no-install-recommends", "--download-only", "install", *packages]
         run(["apt-get", *self.options, *args], f"fetching {', '.join(packages)}")
         return sorted((self.folder / "cache/archives").glob("*.deb"))

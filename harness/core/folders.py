@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The checkout, and the build folder: marked as ours, locked by one run, with room on its disk."""
+"""The checkout and the build folder: its marker, its lock, and the free space on its disk."""
 
 import contextlib
 import fcntl
@@ -12,14 +12,17 @@ from pathlib import Path
 from harness.core.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-# A file in every build folder of ours; nothing else is ever removed as a whole.
+# This file marks a build folder as ours. No folder without it is ever removed as a whole.
 MARKER = ".memmap-build"
-# kbuild refuses them in paths, and make takes a path with a space for two words.
+# kbuild refuses spaces and colons in paths, and make splits a path at a space.
 UNUSABLE = re.compile(r"[\s:]")
 
 
 def check_path(name: str, path: Path) -> None:
-    """Raise UserError if kbuild cannot work under path; name says what path is."""
+    """Raise UserError if kbuild cannot work under path.
+
+    name is what the message calls it.
+    """
     if UNUSABLE.search(str(path)):
         raise UserError(
             f"{name}={path} has a space or a colon in it, which kbuild refuses: use another folder"
@@ -27,24 +30,27 @@ def check_path(name: str, path: Path) -> None:
 
 
 def need_disk(where: Path, gib: float, what: str) -> None:
-    """Raise UserError unless the file system of where has gib GiB free."""
+    """Raise UserError unless the file system of where has gib GiB free.
+
+    what is what the message says needs them.
+    """
     free = shutil.disk_usage(where).free / 2**30
     if free < gib:
         raise UserError(
-            f"{what} needs {gib:g} GiB under {where}, {free:.1f} GiB are free: "
+            f"{what} needs {gib:g} GiB under {where}, but {free:.1f} GiB are free: "
             "make room, or set BUILD= to a folder on another disk"
         )
 
 
 def mark_build(build: Path) -> None:
-    """Make the build folder if it is not there, and mark it as ours.
+    """Make the build folder if it does not exist, and mark it as ours.
 
-    Raises UserError for a folder that holds something else.
+    Raises UserError when the folder holds other files.
     """
     build.mkdir(parents=True, exist_ok=True)
     if (build / MARKER).exists():
         return
-    # The default folder is the harness's own, also where an older version left it unmarked.
+    # The default folder is always the harness's: an older version did not mark it.
     if build != ROOT / "build" and any(build.iterdir()):
         raise UserError(
             f"BUILD={build} holds files that are not the harness's: name a new or empty folder"
@@ -54,9 +60,10 @@ def mark_build(build: Path) -> None:
 
 @contextlib.contextmanager
 def lock_build(build: Path) -> Iterator[None]:
-    """Hold the build folder for this process.
+    """Lock the build folder for this process.
 
-    Raises UserError, naming the holder, when another process has it, and as mark_build() does.
+    Raises UserError when another process holds the lock; the message names that process. Raises
+    UserError when mark_build() refuses the folder.
     """
     mark_build(build)
     with (build / "lock").open("a+") as lock:

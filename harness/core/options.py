@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The variables of make, checked, as one object."""
+"""The variables that make passes on, checked and put into one object."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from harness.core.architectures import GUESTS
 from harness.core.errors import UserError
 from harness.core.folders import ROOT, check_path
 
-# The device with 1 GiB alignment has no room for data in less.
+# GiB for each device. In less, the device with 1 GiB alignment has no room for data.
 SIZES = range(2, 1025)
 ACCELS = ("kvm", "tcg", "icount")
 
@@ -20,7 +20,8 @@ ACCELS = ("kvm", "tcg", "icount")
 class Options:
     """What the user can choose.
 
-    gib is the size of each device, arch is the guest's, accel is one of ACCELS or empty.
+    gib is the size of each device. arch is the architecture of the guest. accel is one of ACCELS,
+    or empty if the harness is to choose.
     """
 
     gib: int
@@ -34,13 +35,16 @@ class Options:
 
     @property
     def bench(self) -> Path:
-        """Where the measurement lies."""
+        """The folder that holds the measurement."""
         kinds = [self.arch] * (self.arch != GUESTS[0]) + ["icount"] * (self.accel == "icount")
         return self.build / "-".join(["bench", *kinds])
 
 
 def read_count(env: Mapping[str, str], name: str, default: int, most: int) -> int:
-    """Return the variable as a number from 1 to most; Raises UserError on anything else."""
+    """Return the variable as a number from 1 to most.
+
+    Raises UserError when it is anything else.
+    """
     text = env.get(name) or str(default)
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= most:
         raise UserError(f"{name}={text} must be a whole number from 1 to {most}")
@@ -48,7 +52,10 @@ def read_count(env: Mapping[str, str], name: str, default: int, most: int) -> in
 
 
 def read_choice(env: Mapping[str, str], name: str, choices: tuple[str, ...], default: str) -> str:
-    """Return the variable as one of choices; Raises UserError on anything else."""
+    """Return the variable as one of choices, or default if it is empty.
+
+    Raises UserError when it is anything else.
+    """
     text = env.get(name) or default
     if text not in (default, *choices):
         raise UserError(f"{name}={text} must be one of {', '.join(choices)}")
@@ -56,7 +63,10 @@ def read_choice(env: Mapping[str, str], name: str, choices: tuple[str, ...], def
 
 
 def read_options(env: Mapping[str, str] = os.environ) -> Options:
-    """Read the options from the environment; Raises UserError that names the bad variable."""
+    """Return the options that the environment sets.
+
+    Raises UserError when a variable is bad; the message names it.
+    """
     size = env.get("SIZE") or "100G"
     match = re.fullmatch(r"([0-9]{1,4})G", size)
     if not match or int(match[1]) not in SIZES:
@@ -67,7 +77,7 @@ def read_options(env: Mapping[str, str] = os.environ) -> Options:
     accel = read_choice(env, "ACCEL", ACCELS, "")
     arch = read_choice(env, "ARCH", GUESTS, GUESTS[0])
     if accel == "kvm" and arch != GUESTS[0]:
-        raise UserError(f"ACCEL=kvm cannot run an {arch} guest: leave out one of the two")
+        raise UserError(f"ACCEL=kvm cannot run an {arch} guest: leave out ACCEL= or ARCH=")
     build = Path(env.get("BUILD") or ROOT / "build").resolve()
     check_path("BUILD", build)
     check_path("the checkout", ROOT)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Progress on stdout, behind the time since the start."""
+"""Progress on stdout, with the time since the start."""
 
 import time
 
@@ -8,13 +8,13 @@ CURRENT = "starting"
 
 
 def say(text: str) -> None:
-    """Print one line of progress behind the minutes and seconds since the start."""
+    """Print one line of progress after the minutes and seconds since the start."""
     minutes, seconds = divmod(int(time.monotonic() - STARTED), 60)
     print(f"[{minutes:3d}:{seconds:02d}] {text}", flush=True)
 
 
 def announce(text: str) -> None:
-    """Say what starts now. An interruption names the last announcement."""
+    """Say what starts now. The message of an interruption names the last announcement."""
     global CURRENT
     CURRENT = text
     say(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The frame in which each target of make runs."""
+"""Run a target of make: read the options, lock the build folder, report failures in one line."""
 
 import signal
 import sys
@@ -13,15 +13,15 @@ from harness.core.options import Options, read_options
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
-    """Unwind as Ctrl-C does; a signal handler."""
+    """Handle a signal as Ctrl-C is handled."""
     raise KeyboardInterrupt
 
 
 def run_program(stage: Callable[[], object]) -> None:
     """Run a stage as a program.
 
-    A UserError becomes one line and status 1, an interruption one line and status 130. A signal
-    that nohup ignores stays ignored.
+    A UserError or OSError becomes one line and status 1, an interruption one line and status 130.
+    A signal that nohup ignores stays ignored.
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -34,13 +34,14 @@ def run_program(stage: Callable[[], object]) -> None:
         sys.exit(f"error: {progress.CURRENT}: {error}")
     except KeyboardInterrupt:
         sys.stderr.write(
-            f"error: interrupted ({progress.CURRENT}); nothing half-made was kept, run it again\n"
+            f"error: interrupted ({progress.CURRENT}); "
+            "partial results were discarded, run it again\n"
         )
         sys.exit(130)
 
 
 def run_stage(stage: Callable[[Options], object]) -> None:
-    """Run a stage with the options of the environment and the build folder locked."""
+    """Run a stage with the options from the environment and with the build folder locked."""
 
     def framed() -> None:
         options = read_options()

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-"""From the base source to built kernels: worktrees, topics, architectures, configurations, images."""
+"""From the base source to built kernels: worktrees, topics, configurations, tools, images."""

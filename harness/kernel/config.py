@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""How a kernel is configured and built: fragments of configs/ that compose, and a toolchain.
+"""Kernel configurations: fragments of configs/, more lines, and a toolchain.
 
-No option stands in two fragments (tests/unit/test_config.py).
+No option is in two fragments; tests/unit/test_config.py checks that.
 """
 
 import re
@@ -20,9 +20,9 @@ GUEST = ("common", "zone_device", "disks", "guest")
 
 @dataclass(frozen=True)
 class KernelConfig:
-    """A kernel's configuration and tools: fragments and then lines, on top of allnoconfig.
+    """A kernel's configuration and tools: allnoconfig, then fragments, then lines.
 
-    Of a symbol the last line counts. args are for each make, beside the tools.
+    If a symbol is set twice, the last line counts. args are more arguments for each make.
     """
 
     name: str
@@ -32,20 +32,20 @@ class KernelConfig:
     args: tuple[str, ...] = ()
 
     def text(self) -> str:
-        """Return all lines."""
+        """Return all fragments and lines as one text."""
         files = [(CONFIGS / f"{name}.config").read_text() for name in self.fragments]
         return "".join([*files, *(f"{line}\n" for line in self.lines)])
 
     def missing(self) -> list[str]:
-        """Return the programs that it needs and that are not installed."""
+        """Return the programs that it needs but that are not installed."""
         return self.tools.missing()
 
 
-# The kernels that are booted in the VM, by the name of ARCH=.
+# The kernels that the VM boots, by the value of ARCH=.
 BOOTED = {
     "x86_64": KernelConfig("", (*GUEST, "fortify", "x86_64")),
-    # No FORTIFY_SOURCE: with it every file includes a header that the series touches, and each
-    # change to the series means a whole cross build.
+    # No FORTIFY_SOURCE: it makes every file include a header that the series touches, so each
+    # change to the series would compile the whole kernel again.
     "arm64": KernelConfig("arm64", (*GUEST, "arm64"), tools=Toolchain(ARM64)),
 }
 MEASURED = BOOTED[X86_64.name]
@@ -71,9 +71,9 @@ def find_vanished(fragment: str, config: str) -> list[str]:
 def configure(
     options: Options, config: KernelConfig, source: Path, out: Path, what: str, more: str = ""
 ) -> None:
-    """Write out/.config of the worktree source from config and the lines of more.
+    """Write out/.config for the worktree source from config and the lines of more.
 
-    Raises UserError if a line vanishes.
+    Messages call the kernel what. Raises UserError when a line vanishes.
     """
     out.mkdir(parents=True, exist_ok=True)
     fragment = config.text() + more

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The way back: each topic's patches in series/ written anew from the branch.
+"""Export the branch `series` to series/: write the patches of each topic again.
 
-The output depends on the commits alone: no version of git, no date of today,
-no configuration of the user's. A topic's cover letter keeps its header and
-text; the list of commits and the diffstat below them are regenerated.
+The output depends on the commits alone, not on git's version, the date or the user's
+configuration. A topic's cover letter keeps its header and text. The list of commits and the
+diffstat below them are regenerated.
 """
 
 import re
@@ -24,7 +24,7 @@ SHORTLOG = re.compile(r"^.+ \(\d+\):\n  ", re.M)
 
 
 def update_cover(old: str, new: str) -> str:
-    """Return the old cover letter with the shortlog, diffstat and patch count of the one that git made."""
+    """Return the old cover letter with the shortlog, diffstat and patch count of git's new one."""
     listed, total = SHORTLOG.search(new), re.search(r"\[PATCH 0+/(\d+)\]", new)
     text = SHORTLOG.split(old, maxsplit=1)[0]
     assert listed and total
@@ -34,7 +34,8 @@ def update_cover(old: str, new: str) -> str:
 def export_topics(repository: Path, stack: list[Path]) -> None:
     """Write the patches of each topic's folder in stack from the branches of repository.
 
-    Raises UserError, before anything is written, if a topic does not start where the one before ends.
+    Raises UserError when a topic has no commits or does not start where the one before it ends.
+    Nothing is written then.
     """
     start, made = "base", {}
     for topic in stack:
@@ -61,7 +62,8 @@ def export_topics(repository: Path, stack: list[Path]) -> None:
         )
         if not any(list_files(new)):
             raise UserError(
-                f"branch {end} has no commits after {start}: nothing to export for {topic.name}"
+                f"branch {end} has no commits after {start}: "
+                f"add some, or remove {topic.name} from series/stack"
             )
         if (topic / COVER).exists():
             (new / COVER).write_text(
@@ -81,7 +83,10 @@ def export_topics(repository: Path, stack: list[Path]) -> None:
 
 
 def export_series(options: Options) -> None:
-    """Export every topic; Raises UserError if the branch does not exist or has uncommitted changes."""
+    """Export every topic.
+
+    Raises UserError when the branch does not exist or has uncommitted changes.
+    """
     worktrees = source.prepare_source(options)
     if not (worktrees / "series").exists():
         raise UserError(f"{worktrees / 'series'} does not exist: run 'make tree' first")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kernels to boot: images under build/kernels/NAME-KEY/, keyed by what goes into them.
+"""The kernels to boot: images under build/kernels/NAME-KEY/.
 
-The key is the source tree's content, the configuration and the compiler. Object files stay under
-build/objects/NAME, so a change is an incremental build.
+KEY is a digest of the source tree, the configuration and the compiler. Object files stay under
+build/objects/NAME, so a change needs only an incremental build.
 """
 
 import shutil
@@ -33,7 +33,7 @@ KEPT = {
 
 @dataclass(frozen=True)
 class Kernel:
-    """A built kernel; release is what its `uname -r` must say."""
+    """A built kernel. release is what `uname -r` must say in it."""
 
     name: str
     release: str
@@ -44,9 +44,10 @@ class Kernel:
 def build_kernel(
     options: Options, name: str, source: Path, config: KernelConfig = MEASURED
 ) -> Kernel:
-    """Return the kernel of the worktree source, built if no finished one has its key.
+    """Return the kernel of the worktree source, and build it unless a finished one has its key.
 
-    Raises UserError when a tool is missing, a line vanishes or the build fails.
+    Raises UserError when a tool is missing, a line of the configuration vanishes, or the build
+    fails.
     """
     if missing := config.missing():
         raise UserError(f"{', '.join(missing)} is missing: run 'make tools'")
@@ -83,7 +84,7 @@ def build_kernel(
 
 
 def build_pair(options: Options, trees: Trees) -> tuple[Kernel, Kernel]:
-    """Return the base and the series kernel to measure."""
+    """Build the base and the series kernel if needed, and return both."""
     config = BOOTED[options.arch]
     base = build_kernel(options, "base", trees.base, config)
     series = build_kernel(options, "series", trees.series, config)

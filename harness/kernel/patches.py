@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The series patch by patch: its commits, and a worktree that walks along them, beside base/ and series/."""
+"""The series patch by patch: its commits, and a worktree beside base/ that checks out each."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from harness.kernel.tree import drop_worktree
 
 @dataclass(frozen=True)
 class Patch:
-    """One patch of the series as mail and as a commit, and the commit that it stands on."""
+    """One patch of the series: its file, its commit, and the parent of that commit."""
 
     patch: Path
     commit: str
@@ -20,29 +20,33 @@ class Patch:
 
     @property
     def name(self) -> str:
-        """Name the patch by topic and number."""
+        """The topic and number of the patch."""
         return f"{self.patch.parent.name}/{self.patch.name[:4]}"
 
 
 def list_patches(worktrees: Path, series: Path = ROOT / "series") -> list[Patch]:
-    """Return every patch of series/ in order; the branch `series` below worktrees must be up to date (harness.tree)."""
+    """Return every patch of series/ in order.
+
+    The branch `series` below worktrees must be up to date; see apply_series() in
+    harness.kernel.tree.
+    """
     commits = git(worktrees / "base", "rev-list", "--reverse", "base..series").split()
     mails = [patch for topic in list_topics(series) for patch in list_files(topic)]
     parents = [git(worktrees / "base", "rev-parse", "base^{commit}"), *commits]
-    return [Patch(*step) for step in zip(mails, commits, parents[:-1], strict=True)]
+    return [Patch(*fields) for fields in zip(mails, commits, parents[:-1], strict=True)]
 
 
 def checkout_commit(worktrees: Path, commit: str) -> Path:
-    """Return the worktree worktrees/step with commit checked out.
+    """Check out commit in the worktree worktrees/step and return that.
 
-    Only files that differ are written, so what is built from it is built
-    incrementally. Changes in it are thrown away.
+    git writes only the files that differ, so builds from it are incremental. Changes in the
+    worktree are discarded.
     """
     where = worktrees / "step"
     if not (where / ".git").exists():
         drop_worktree(worktrees / "base", where)
         git(worktrees / "base", "worktree", "add", "-q", "--detach", "--no-checkout", where, commit)
-    # Left by a run that was killed in here; the lock on build/ says that its owner is gone.
+    # A run that was killed may have left it. We hold the lock on build/, so that run is gone.
     (worktrees / "base/.git/worktrees/step/index.lock").unlink(missing_ok=True)
     git(where, "checkout", "-q", "--force", "--detach", commit)
     return where

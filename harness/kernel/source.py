@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The base kernel: a git repository with the tag `base` checked out, under build/source-*/base.
 
-It comes from the clone that LINUX= names, which is only read (its objects are
-borrowed, as `git clone --shared` does), or else from Debian's package
-linux-source-7.3, or else from the kernel's own repository.
+It comes from the clone that LINUX= names. That clone is only read: its objects are borrowed, as
+with `git clone --shared`. Without LINUX= it comes from Debian's package linux-source-7.3 or, if
+Debian does not offer that, from the kernel's own repository.
 """
 
 import re
@@ -25,13 +25,16 @@ RELEASE = "7.3"
 TAG = "v7.3-rc7"
 PACKAGE = f"linux-source-{RELEASE}"
 SUITES = ("experimental", "sid", "trixie-backports")
-# The kernel's own repository, for when Debian has the package no longer.
+# The kernel's own repository, for the time when Debian no longer offers the package.
 UPSTREAM = "https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git"
 DISK_GIB = 4.5
 
 
 def read_version(makefile: str) -> str:
-    """Return the version that the text of a kernel's top Makefile states, such as 7.3.0-rc7; empty if it is none."""
+    """Return the version in the text of a kernel's top Makefile, such as 7.3.0-rc7.
+
+    Returns an empty string for any other text.
+    """
     parts = [
         re.search(rf"^{name} =[ \t]*(\S*)$", makefile, re.M)
         for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL", "EXTRAVERSION")
@@ -41,16 +44,16 @@ def read_version(makefile: str) -> str:
 
 
 def find_commit(clone: Path) -> str:
-    """Return the commit of the user's clone that is the base: the tag, or a HEAD of the same version.
+    """Return the commit of the user's clone to use as the base: the tag, or HEAD if it is a 7.3.
 
-    Raises UserError when there is none, and for a partial clone: git would fetch what that lacks
-    into it.
+    Raises UserError when there is none. Raises UserError for a partial clone, because git would
+    fetch the files that it lacks into it.
     """
     try:
         git(clone, "rev-parse", "--git-dir")
     except (UserError, OSError):
         raise UserError(
-            f"LINUX={clone} is not a git repository that can be read: "
+            f"LINUX={clone} is not a readable git repository: "
             "give a clone of the kernel, or leave LINUX out"
         ) from None
     if "promisor" in git(clone, "config", "--list", "--local", "--name-only"):
@@ -69,12 +72,16 @@ def find_commit(clone: Path) -> str:
             return commit
     what = f"holds kernel {found}" if found else "holds no kernel"
     raise UserError(
-        f"LINUX={clone} {what}, the series needs {TAG}: fetch that tag there, or leave LINUX out"
+        f"LINUX={clone} {what}, but the series needs {TAG}: "
+        "fetch that tag there, or leave LINUX out"
     )
 
 
 def borrow_clone(clone: Path, commit: str, made: Path) -> None:
-    """Make the repository made from the objects of the user's clone, which is only read."""
+    """Create the repository made, which borrows the objects of the user's clone at commit.
+
+    The clone is only read.
+    """
     announce(f"checking out {commit[:12]} of {clone}")
     common = (clone / git(clone, "rev-parse", "--git-common-dir")).resolve()
     git(made.parent, "init", "-q", made)
@@ -86,19 +93,19 @@ def borrow_clone(clone: Path, commit: str, made: Path) -> None:
 
 
 def unpack_package(apt: Apt, made: Path, package: str, suites: Sequence[str]) -> None:
-    """Make the repository made, with the tag `base`, from a Debian source package that apt fetches.
+    """Create the repository made, with the tag `base`, from a Debian source package.
 
-    Raises NotOffered when no suite has it, UserError when it cannot be fetched.
+    Raises NotOffered when no suite offers the package. Raises UserError when it cannot be fetched.
     """
     found = apt.offered(package, suites)
     announce(f"fetching {package} {found} (160 MB)")
     deb = apt.fetch(package, found)
-    announce("unpacking it (1.7 GB)")
+    announce(f"unpacking {package} (1.7 GB)")
     run(["dpkg-deb", "--extract", deb, apt.folder / "package"], "unpacking the package")
     made.mkdir()
     archive = apt.folder / f"package/usr/src/{package}.tar.xz"
     run(["tar", "-C", made, "--strip-components=1", "-xf", archive], "unpacking the source")
-    announce("putting it under git")
+    announce(f"committing {package} to git")
     git(made, "init", "-q")
     git(made, "config", "gc.auto", "0")
     git(made, "add", "-A", "-f")
@@ -107,7 +114,10 @@ def unpack_package(apt: Apt, made: Path, package: str, suites: Sequence[str]) ->
 
 
 def find_foreign(repository: Path, blobs: Mapping[str, str]) -> list[str]:
-    """Return the files whose blobs at tag `base` are not those in blobs, zeros meaning no file."""
+    """Return the files whose blobs at the tag `base` differ from those in blobs.
+
+    An id of zeros in blobs means that the file must not exist.
+    """
     rows = git(repository, "ls-tree", "-r", "base", "--", *blobs).splitlines()
     have = {row.split("\t", 1)[1]: row.split()[2] for row in rows}
     return [
@@ -118,10 +128,10 @@ def find_foreign(repository: Path, blobs: Mapping[str, str]) -> list[str]:
 
 
 def fetch_tag(made: Path, blobs: Mapping[str, str], url: str) -> None:
-    """Make the repository made, with the tag `base`, from the kernel's own, without its history.
+    """Create the repository made, with the tag `base`, from the one at url, without its history.
 
-    Raises UserError when it cannot be fetched, or holds other files than the patches were made
-    from: blobs are theirs.
+    blobs are the ids of the files that the patches were made from. Raises UserError when the tag
+    cannot be fetched, or when it holds other versions of those files.
     """
     announce(f"fetching {TAG} from {url} (250 MB)")
     git(made.parent, "init", "-q", made)
@@ -129,20 +139,20 @@ def fetch_tag(made: Path, blobs: Mapping[str, str], url: str) -> None:
     git(made, "fetch", "-q", "--depth=1", url, f"refs/tags/{TAG}:refs/tags/{TAG}")
     git(made, "tag", "base", f"{TAG}^{{commit}}")
     if foreign := find_foreign(made, blobs):
-        raise UserError(f"{TAG} of {url} has another {foreign[0]} than the patches were made from")
+        raise UserError(f"the patches were not made from the {foreign[0]} in {TAG} of {url}")
     git(made, "checkout", "-q", "--detach", "base")
 
 
 def fetch_base(fetched: Path, made: Path, series: Path) -> None:
-    """Make the repository made from Debian's package, or where Debian has none, the kernel's own.
+    """Create the repository made from Debian's package or, without one, from the kernel's own.
 
-    Raises UserError when neither can be had.
+    Raises UserError when neither can be fetched.
     """
     other = "set LINUX= to a clone of the kernel"
     try:
         unpack_package(Apt(fetched), made, PACKAGE, SUITES)
     except NotOffered as reason:
-        say(f"{reason}; taking {TAG} from the kernel's own repository")
+        say(f"{reason}; fetching {TAG} from the kernel's own repository")
         try:
             fetch_tag(made, read_blobs(list_topics(series)), UPSTREAM)
         except UserError as error:
@@ -152,20 +162,20 @@ def fetch_base(fetched: Path, made: Path, series: Path) -> None:
 
 
 def check_base(base: Path) -> None:
-    """Raise UserError unless base/ holds all files of the tag `base`, unchanged."""
+    """Raise UserError unless base/ holds every file of the tag `base`, unchanged."""
     changed = git(base, "status", "--porcelain", "--untracked-files=no").splitlines()
     if changed:
         raise UserError(
-            f"{base} has {len(changed)} changed or missing files, such as {changed[0].split()[-1]}: "
-            "run 'git checkout -f base' there"
+            f"{base} has {len(changed)} changed or missing files, "
+            f"such as {changed[0].split()[-1]}: run 'git checkout -f base' there"
         )
 
 
 def prepare_source(options: Options, series: Path = SERIES) -> Path:
-    """Return the folder whose base/ is the repository, made if it is not there yet.
+    """Return the folder that holds the repository as base/, and make it if it does not exist.
 
-    Raises UserError when there is no network, too little disk or no usable LINUX, and when base/
-    was changed.
+    Raises UserError when there is no network, too little disk space or no usable LINUX, and when
+    base/ was changed.
     """
     commit = find_commit(options.linux) if options.linux else ""
     name = f"source-{digest(str(options.linux), commit)}" if commit else "source-debian"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What compiles a kernel: the architecture's GNU tools or LLVM, and what make is told of them."""
+"""The tools that compile a kernel, GNU or LLVM, and the make command that uses them."""
 
 import shutil
 import time
@@ -17,27 +17,30 @@ SECONDS = 15
 
 @dataclass(frozen=True)
 class Toolchain:
-    """An architecture and its compiler: clang with the suffix llvm if that is given, else gcc."""
+    """An architecture and its compiler: clang if llvm is set, else gcc.
+
+    llvm is the suffix of the LLVM tools, such as -19.
+    """
 
     architecture: Architecture = X86_64
     llvm: str = ""
 
     @property
     def cc(self) -> str:
-        """Name the compiler."""
+        """The name of the compiler."""
         return f"clang{self.llvm}" if self.llvm else f"{self.architecture.cross}gcc"
 
     def missing(self) -> list[str]:
-        """Return the programs that are not installed."""
+        """Return the tools that are not installed."""
         linker = f"ld.lld{self.llvm}" if self.llvm else f"{self.architecture.cross}ld"
         return [tool for tool in (self.cc, linker) if not shutil.which(tool)]
 
     def version(self) -> str:
-        """Return what the compiler calls itself."""
+        """Return the first line of the compiler's --version."""
         return run([self.cc, "--version"], self.cc).splitlines()[0]
 
     def words(self) -> list[str]:
-        """Return the variables for make that name the tools, by way of ccache."""
+        """Return the arguments for make that choose the tools, with ccache before the compilers."""
         if self.llvm:
             return [f"LLVM={self.llvm}", f"CC=ccache {self.cc}"]
         cross = f"CROSS_COMPILE={self.architecture.cross}"
@@ -46,7 +49,7 @@ class Toolchain:
     def command(
         self, options: Options, tree: Path, out: Path, jobs: int | None = None
     ) -> list[str | Path]:
-        """Return the command that makes targets of tree under out."""
+        """Return the command that builds targets of tree under out."""
         arch = f"ARCH={self.architecture.kernel}"
         return ["make", "-C", tree, f"O={out}", arch, f"-j{jobs or options.jobs}", *self.words()]
 
@@ -61,9 +64,10 @@ class Toolchain:
         log: Path | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> str:
-        """Make targets of tree under out and return make's output, which log (else out/make.log) keeps.
+        """Run make on tree, with its output files under out, and return what make prints.
 
-        Raises UserError as run() does.
+        args are targets and variables. log, by default out/make.log, keeps the text too. Raises
+        UserError as run() does.
         """
         command = [*self.command(options, tree, out, jobs), *args]
         log = log or out / "make.log"
@@ -73,12 +77,12 @@ class Toolchain:
 def make_variables(options: Options) -> dict[str, str]:
     """Return the environment variables of a build.
 
-    ccache works under build/, and nothing of this machine or this moment gets into what is built.
+    They put ccache under build/, and keep the host's name and the time out of the kernel.
     """
     return {
         "CCACHE_DIR": str(options.build / "ccache"),
         "CCACHE_MAXSIZE": "4G",
-        # Relative paths let one configuration, or clone, reuse what another compiled.
+        # With relative paths, one configuration or clone can reuse what another compiled.
         "CCACHE_BASEDIR": str(options.build),
         "CCACHE_NOHASHDIR": "1",
         "CCACHE_DEPEND": "1",
@@ -90,10 +94,10 @@ def make_variables(options: Options) -> dict[str, str]:
 
 
 def split_targets(targets: Iterable[str]) -> list[tuple[int | None, list[str]]]:
-    """Return the targets in groups for one make each, with the number of jobs, None for any.
+    """Return the targets in groups, one for each make, with the number of jobs to use.
 
-    kbuild reaches a library folder below arch/ on two ways, and two jobs at once would delete
-    each other's files there.
+    None means the usual number. Targets below arch/ get one job: kbuild enters a library folder
+    there in two ways, and two jobs at once would delete each other's files.
     """
     groups: dict[int | None, list[str]] = {None: [], 1: []}
     for target in targets:
@@ -102,7 +106,7 @@ def split_targets(targets: Iterable[str]) -> list[tuple[int | None, list[str]]]:
 
 
 def count_lines(what: str) -> Callable[[str], None]:
-    """Return a progress callback that counts kbuild's lines and reports every SECONDS seconds."""
+    """Return a callback that counts kbuild's lines and prints the count every SECONDS seconds."""
     done, last = 0, time.monotonic()
 
     def count(line: str) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The folder series/: its topics in their order, and what their patches say of the base.
+"""The folder series/: its topics in order, and the files of the base that their patches change.
 
 Each folder of series/ is a topic with patches 0001-* and up. The file series/stack lists the
-topics, each on top of the one above it.
+topics. Each applies on top of the one listed before it.
 """
 
 import re
@@ -16,14 +16,15 @@ DIFF = re.compile(r"^diff --git a/\S+ b/(\S+)\n(?:.+\n)*?index ([0-9a-f]+)\.\.",
 
 
 def list_topics(series: Path = SERIES) -> list[Path]:
-    """Return the topics' folders as series/stack lists them, the lowest first.
+    """Return the topics' folders in the order of series/stack, the lowest first.
 
-    Raises UserError when a folder with patches is not listed.
+    Raises UserError when series/stack is missing, lists no topic or one topic twice, or does not
+    list a folder with patches.
     """
     stack = series / "stack"
     if not stack.exists():
         raise UserError(
-            f"{stack} is missing: list the topics in it, one a line, each on top of the one above it"
+            f"{stack} is missing: list the topics in it, one per line, the lowest first"
         )
     names = [
         line.strip()
@@ -48,15 +49,15 @@ def list_files(topic: Path) -> list[Path]:
 
 
 def name_end(topic: Path, last: Path) -> str:
-    """Return the branch on which a topic ends."""
+    """Return the name of the branch that marks the end of a topic."""
     return "series" if topic == last else f"topic/{topic.name}"
 
 
 def read_blobs(topics: list[Path]) -> dict[str, str]:
-    """Return the abbreviated blob ids of the files that the patches change, as the base has them.
+    """Return the abbreviated blob ids in the base of the files that the patches change.
 
-    The index lines of a patch name them (git-format-patch(1)). A file that the series adds has
-    zeros.
+    They are in the index lines of the patches (git-format-patch(1)). A file that the series adds
+    has an id of zeros.
     """
     blobs: dict[str, str] = {}
     for topic in topics:

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The series applied: a worktree of the base repository on branch `series`, beside base/.
+"""Apply the series: a worktree of the base repository on the branch `series`, beside base/.
 
-Each folder of series/ is a topic with patches 0001-* and up. The file
-series/stack lists the topics, each on top of the one above it; branch
-`topic/NAME` marks where each but the last ends. The branch is rebuilt only when
-a patch, the stack or the base changes; work in it that series/ lacks is never
-thrown away.
+The branch `topic/NAME` marks the end of each topic but the last, which ends with `series`. The
+branch is rebuilt only when a patch, the stack or the base changes. Work in it that series/ lacks
+is never discarded.
 """
 
 import contextlib
@@ -26,21 +24,21 @@ from harness.kernel.topics import SERIES, list_files, list_topics, name_end
 
 @dataclass(frozen=True)
 class Trees:
-    """The two worktrees, both of one repository."""
+    """The two worktrees of one repository: the base and the series."""
 
     base: Path
     series: Path
 
 
 def record_key(worktrees: Path, key: str) -> None:
-    """Note that the branch holds what key stands for."""
+    """Record that the branch was made from the inputs of key."""
     (worktrees / "series.key").write_text(
         f"{key} {git(worktrees / 'base', 'rev-parse', 'series')}\n"
     )
 
 
 def make_key(worktrees: Path, stack: list[Path]) -> str:
-    """Return what the branch is made from: the base and each patch by name and content."""
+    """Return a digest of the branch's inputs: the base, and the name and content of each patch."""
     parts = [
         part
         for topic in stack
@@ -51,50 +49,61 @@ def make_key(worktrees: Path, stack: list[Path]) -> str:
 
 
 def guard_work(worktrees: Path) -> str:
-    """Return the key of the branch as it stands, empty if there is none; Raises UserError if it holds work that series/ lacks."""
+    """Return the key from which the branch was made, or an empty string if there is no branch.
+
+    Raises UserError when the branch holds work that series/ lacks.
+    """
     noted = worktrees / "series.key"
     if not noted.exists() or not (worktrees / "series").exists():
         return ""
     key, head = noted.read_text().split()
     if git(worktrees / "series", "rev-parse", "HEAD", "series") != f"{head}\n{head}":
         raise UserError(
-            f"{worktrees / 'series'} has commits that series/ lacks: run 'make export', or 'git reset --hard {head[:12]}' there"
+            f"{worktrees / 'series'} has commits that series/ lacks: "
+            f"run 'make export', or 'git reset --hard {head[:12]}' there"
         )
     if git(worktrees / "series", "status", "--porcelain", "--untracked-files=no"):
         raise UserError(
-            f"{worktrees / 'series'} has uncommitted changes: commit them and run 'make export', or 'git reset --hard' there"
+            f"{worktrees / 'series'} has uncommitted changes: "
+            "commit them and run 'make export', or 'git reset --hard' there"
         )
     return key
 
 
 def apply_patch(where: Path, patch: Path) -> None:
-    """Commit one patch in the worktree where; Raises UserError that names the patch and the file it fails on."""
+    """Commit one patch in the worktree where.
+
+    Raises UserError when it does not apply; the message names the patch and the file.
+    """
     try:
         git(where, "am", "-q", "--committer-date-is-author-date", patch)
-    except UserError as fault:
-        failed = re.search(r"patch failed: (\S+?):\d+|error: (\S+): ", str(fault))
-        at = f" at {failed[1] or failed[2]}" if failed else f" ({fault})"
+    except UserError as error:
+        failed = re.search(r"patch failed: (\S+?):\d+|error: (\S+): ", str(error))
+        at = f" at {failed[1] or failed[2]}" if failed else f" ({error})"
         raise UserError(
-            f"{patch.parent.name}/{patch.name} does not apply{at}: rebase it in the branch and run 'make export'"
+            f"{patch.parent.name}/{patch.name} does not apply{at}: "
+            "rebase it in the branch and run 'make export'"
         ) from None
 
 
 def drop_worktree(base: Path, worktree: Path) -> None:
-    """Remove a worktree, whatever state it is in."""
+    """Remove a worktree, whatever its state."""
     shutil.rmtree(worktree, ignore_errors=True)
     git(base, "worktree", "prune")
 
 
 def apply_series(options: Options, series: Path = SERIES) -> Trees:
-    """Return both worktrees, the series' applied anew if its inputs changed.
+    """Return both worktrees, and apply the series again if its inputs changed.
 
-    Raises UserError that names the patch that does not apply; the branch is then as it was.
+    Raises UserError when a patch does not apply; the message names it, and the branch stays as it
+    was.
     """
     worktrees = source.prepare_source(options)
     base, stack = worktrees / "base", list_topics(series)
     if empty := [topic.name for topic in stack if not list_files(topic)]:
         raise UserError(
-            f"{series}/stack lists {empty[0]}, which has no patches: run 'make export', or remove the line"
+            f"{series}/stack lists {empty[0]}, which has no patches: "
+            "run 'make export', or remove the line"
         )
     key = make_key(worktrees, stack)
     if guard_work(worktrees) == key:
@@ -102,7 +111,7 @@ def apply_series(options: Options, series: Path = SERIES) -> Trees:
     made = worktrees / "series.tmp"
     drop_worktree(base, made)
     git(base, "worktree", "add", "-q", "--detach", "--no-checkout", made, "base")
-    # git am checks out what it touches, so nothing else need be there.
+    # git am checks out the files that it touches; the others are not needed.
     git(made, "sparse-checkout", "set", "--no-cone", "/Makefile")
     git(made, "checkout", "-q")
     with contextlib.ExitStack() as stacked:
@@ -119,9 +128,9 @@ def apply_series(options: Options, series: Path = SERIES) -> Trees:
         git(
             base, "worktree", "add", "-q", "--detach", "--no-checkout", worktrees / "series", "base"
         )
-    # Left by a run that was killed in here; the lock on build/ says that its owner is gone.
+    # A run that was killed may have left it. We hold the lock on build/, so that run is gone.
     (base / ".git/worktrees/series/index.lock").unlink(missing_ok=True)
-    # Only files that differ are written, so the next build is an incremental one.
+    # git writes only the files that differ, so the next build is incremental.
     git(worktrees / "series", "checkout", "-q", "--force", "-B", "series", ends.pop("series"))
     for name, commit in ends.items():
         git(base, "branch", "-f", name, commit)

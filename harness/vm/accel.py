@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The accelerator: KVM if it can boot the real kernel, else TCG.
+"""The choice of the accelerator: KVM if it can boot the real kernel, else TCG.
 
-/dev/kvm can exist, open and create machines and still hang a guest, so only a boot that ends in
-time counts. The verdict holds until the host reboots.
+/dev/kvm can exist, open and create machines and still hang a guest. So a probe boot must end in
+time before KVM is used. The result is kept until the host reboots.
 """
 
 import os
@@ -19,7 +19,7 @@ PROBE_SECONDS = 20
 
 
 def probe_kvm(options: Options, kernel: Kernel, image: Path) -> str:
-    """Return kvm if a probe boot succeeds there, else tcg, and say why."""
+    """Return kvm if a probe boot with it succeeds, else tcg, and print why."""
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         say("KVM: /dev/kvm cannot be opened, using TCG")
         return "tcg"
@@ -35,10 +35,10 @@ def probe_kvm(options: Options, kernel: Kernel, image: Path) -> str:
 
 
 def choose_accel(options: Options, kernel: Kernel, image: Path) -> str:
-    """Return the accelerator to use.
+    """Return the accelerator to use: kvm, tcg or icount.
 
-    That is what ACCEL= says, else TCG for a foreign guest, else the verdict of the probe, which is
-    kept per host boot and QEMU.
+    ACCEL= decides if it is set. A guest of another architecture needs TCG. Otherwise a probe boot
+    decides. Its result is kept for this boot of the host and this version of QEMU.
     """
     if options.accel:
         return options.accel

@@ -1,22 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a guest's console says: signs of trouble, and the times of each bind."""
+"""Read a guest's console: complaints of the kernel, and the times of each bind."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# Every shape in which a kernel reports a fault of its own. A line is judged by
-# itself, so that a running guest can be stopped at the first one.
+# Every form in which a kernel reports a fault of its own. Each line is judged alone, so that a
+# running guest can be stopped at the first one.
 SPLATS = re.compile(
     r"""
-      \bWARNING:\s | \bBUG:\s | \bkernel\ BUG\ at\s | \bOops\b | Kernel\ panic | Call\ [Tt]race: | ---\[\ end | \[\ cut\ here\ \]
-    | general\ protection\ fault | unable\ to\ handle | double\ fault | invalid\ opcode | unchecked\ MSR\ access | stack\ guard\ page
+      \bWARNING:\s | \bBUG:\s | \bkernel\ BUG\ at\s | \bOops\b | Kernel\ panic
+    | Call\ [Tt]race: | ---\[\ end | \[\ cut\ here\ \]
+    | general\ protection\ fault | unable\ to\ handle | double\ fault | invalid\ opcode
+    | unchecked\ MSR\ access | stack\ guard\ page
     | \b(?:KASAN|KCSAN|KMSAN|UBSAN|KFENCE):\s
-    | detected\ stalls | self-detected\ stall | rcu.*kthread\ starved | soft\ lockup | hard\ LOCKUP | blocked\ for\ more\ than
-    | INFO:\ task\ | INFO:\ possible | possible\ circular\ locking | possible\ recursive\ locking | inconsistent\ lock\ state | suspicious\ RCU
-    | bad\ unlock\ balance | scheduling\ while\ atomic | sleeping\ function\ called | DEBUG_LOCKS_WARN_ON
-    | refcount_t:\s | list_(?:add|del)\ corruption | [Bb]ad\ page\ (?:state|map) | page\ dumped\ because | Bad\ rss-counter | stack-protector:
-    | Out\ of\ memory | invoked\ oom-killer | \bsegfault\ at\b | \btrap\ (?:invalid|divide|int3) | Attempted\ to\ kill\ init
+    | detected\ stalls | self-detected\ stall | rcu.*kthread\ starved | soft\ lockup
+    | hard\ LOCKUP | blocked\ for\ more\ than
+    | INFO:\ task\ | INFO:\ possible | possible\ circular\ locking
+    | possible\ recursive\ locking | inconsistent\ lock\ state | suspicious\ RCU
+    | bad\ unlock\ balance | scheduling\ while\ atomic | sleeping\ function\ called
+    | DEBUG_LOCKS_WARN_ON
+    | refcount_t:\s | list_(?:add|del)\ corruption | [Bb]ad\ page\ (?:state|map)
+    | page\ dumped\ because | Bad\ rss-counter | stack-protector:
+    | Out\ of\ memory | invoked\ oom-killer | \bsegfault\ at\b
+    | \btrap\ (?:invalid|divide|int3) | Attempted\ to\ kill\ init
     """,
     re.X,
 )
@@ -24,9 +31,10 @@ SPLATS = re.compile(
 SAY = re.compile(r"\] zdm: (.*)$")
 FAILED = "failed: "
 DONE = "done"
-# The whole text, so that neither a torn line nor another function's message counts.
+# It matches whole lines only, so that neither a torn line nor another message counts.
 INITIALISED = re.compile(
-    r"^(?:<\d+>)?\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? memmap_init_zone_device initialised (\d+) pages in (\d+)ms$"
+    r"^(?:<\d+>)?\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? "
+    r"memmap_init_zone_device initialised (\d+) pages in (\d+)ms$"
 )
 FIRST = re.compile(r"^stage: first bind, (\S+)$")
 # namespaceN.0 becomes pfnN.0 or daxN.0.
@@ -38,14 +46,15 @@ STAGE = "stage: "
 
 
 class BadConsole(Exception):
-    """A console that does not show a complete, clean run; the text says what is wrong."""
+    """The console does not show a complete, clean run; the text says what is wrong."""
 
 
 @dataclass
 class Times:
     """One device's times in one boot, in milliseconds.
 
-    first is the first bind's memmap; memmap and bind are those of each rebind.
+    first is how long the memmap took in the first bind. memmap and bind hold how long the memmap
+    and the whole bind took in each rebind.
     """
 
     first: int = 0
@@ -59,7 +68,10 @@ def is_splat(line: str) -> bool:
 
 
 def read_message(line: str) -> str:
-    """Return what guest/init said on this line, without its prefix; empty if it is the kernel's."""
+    """Return what guest/init says on this line, without its prefix.
+
+    Returns an empty string for a line of the kernel's.
+    """
     match = SAY.search(line)
     return match[1] if match else ""
 
@@ -69,11 +81,11 @@ def read_times(
 ) -> dict[str, Times]:
     """Return the times of each device from a whole console log.
 
-    pages says how many struct pages each has, by name, in the order of their namespaces.
+    pages gives the number of struct pages of each device by name, in the order of the namespaces.
 
-    Raises BadConsole unless the kernel is release, the guest reached its end, no line is a splat,
-    and the selftest's account (rebinds lines for each device, numbered in order) agrees with the
-    kernel's own lines.
+    Raises BadConsole when the kernel is not release, when the guest did not reach its end, or when
+    a line is a splat. Raises BadConsole when the selftest did not report each of the rebinds of
+    each device in order, or when its lines disagree with the kernel's own.
     """
     lines = [line.rstrip("\r") for line in console.split("\n")]
     if trouble := [line for line in lines if is_splat(line)]:
@@ -84,7 +96,7 @@ def read_times(
     found = {name: Times() for name in names}
     firsts: dict[str, list[tuple[int, int]]] = {name: [] for name in names}
     kernel: list[tuple[int, int]] = []
-    told: list[tuple[int, int]] = []
+    selftest: list[tuple[int, int]] = []
     counts: list[tuple[str, int]] = []
     stage = ""
     for line in lines:
@@ -96,20 +108,21 @@ def read_times(
         elif match := INITIALISED.match(line):
             event, first = (int(match[2]), int(match[1])), FIRST.match(stage)
             if first and first[1] not in firsts:
-                raise BadConsole(f"{first[1]} was bound, which is no device of this guest")
+                raise BadConsole(f"{first[1]} was bound, but the guest has no such device")
             (firsts[first[1]] if first else kernel).append(event)
         elif match := REBIND.match(text):
             if int(match["device"]) >= len(names):
-                raise BadConsole(f"a device was rebound that this guest does not have: {text}")
+                raise BadConsole(f"a rebind names a device that the guest does not have: {text}")
             name = names[int(match["device"])]
             found[name].memmap.append(int(match["memmap"]))
             found[name].bind.append(float(match["bind"]))
-            told.append((int(match["memmap"]), int(match["pages"])))
+            selftest.append((int(match["memmap"]), int(match["pages"])))
             counts.append((name, int(match["pages"])))
             due = len(found[name].memmap)
             if (int(match["number"]), int(match["of"])) != (due, rebinds):
                 raise BadConsole(
-                    f"rebind {match['number']}/{match['of']} of {name} where {due}/{rebinds} was due"
+                    f"rebind {due}/{rebinds} of {name} was expected, "
+                    f"{match['number']}/{match['of']} was reported"
                 )
     if DONE not in (read_message(line) for line in lines):
         raise BadConsole("the guest did not reach its end")
@@ -119,14 +132,17 @@ def read_times(
                 f"the first bind of {name} printed {len(events)} memmap lines, not one"
             )
         if len(found[name].memmap) != rebinds:
-            raise BadConsole(f"{len(found[name].memmap)} rebinds of {name} are told, not {rebinds}")
+            raise BadConsole(
+                f"{len(found[name].memmap)} rebinds of {name} were reported, not {rebinds}"
+            )
         found[name].first = events[0][0]
         counts.append((name, events[0][1]))
-    if kernel != told:
+    if kernel != selftest:
         raise BadConsole(
-            f"the kernel's {len(kernel)} memmap lines and the selftest's {len(told)} rebinds disagree"
+            f"the kernel's {len(kernel)} memmap lines "
+            f"and the selftest's {len(selftest)} rebinds disagree"
         )
     for name, count in counts:
         if count != pages[name]:
-            raise BadConsole(f"{count} pages of {name} were initialised, which has {pages[name]}")
+            raise BadConsole(f"{count} pages of {name} were initialised, but it has {pages[name]}")
     return found

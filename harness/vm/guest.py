@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""One boot of a kernel in QEMU, watched live and never left running."""
+"""Boot a kernel in QEMU, watch its console, and never leave QEMU running."""
 
 import os
 import re
@@ -30,7 +30,8 @@ PATIENCE = 5
 def find_qemu(arch: str = "x86_64") -> str:
     """Return QEMU's version.
 
-    Raises UserError when it is absent or too old: memory backends without reservation came in 6.1.
+    Raises UserError when QEMU or its firmware is missing, or when QEMU is too old. Memory backends
+    without reservation came in 6.1.
     """
     machine = get_machine(arch)
     for needed in (machine.qemu, machine.firmware):
@@ -45,9 +46,9 @@ def find_qemu(arch: str = "x86_64") -> str:
 
 
 def need_memory(gib: float, devices: Sequence[Device], ram_gib: int = RAM_GIB) -> None:
-    """Raise UserError unless the host has the memory that devices of gib GiB make QEMU touch.
+    """Raise UserError unless the host has the memory that a guest makes QEMU touch.
 
-    That is the guest's RAM and each device's memmap, which lies on the device itself.
+    That is ram_gib GiB of RAM, and the memmap of each device of gib GiB, which is on the device.
     """
     need = ram_gib + len(devices) * gib * MEMMAP_GIB + 0.5
     match = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())
@@ -55,13 +56,16 @@ def need_memory(gib: float, devices: Sequence[Device], ram_gib: int = RAM_GIB) -
     if free < need:
         raise UserError(
             f"{len(devices)} devices of {gib} GiB need {need:.1f} GiB of memory, "
-            f"{free:.1f} GiB are free: close something, or set a smaller SIZE="
+            f"but {free:.1f} GiB are free: close other programs, or set a smaller SIZE="
         )
 
 
 @dataclass(frozen=True)
 class Guest:
-    """A machine to boot, with devices of gib GiB each; words are for the kernel's command line."""
+    """A machine to boot, with devices of gib GiB each.
+
+    words are for the kernel's command line, args for QEMU's.
+    """
 
     kernel: Kernel
     initramfs: Path
@@ -75,8 +79,8 @@ class Guest:
     def command(self) -> list[str | Path]:
         """Return QEMU's command line.
 
-        The devices have no label area: namespace0.0, namespace1.0... then cover their whole
-        device, whose size is the namespace's.
+        The devices have no label area, so that namespace0.0, namespace1.0... each cover a whole
+        device.
         """
         machine, native = get_machine(self.kernel.arch), self.accel == "kvm"
         number = len(self.devices)
@@ -93,8 +97,8 @@ class Guest:
         if machine.firmware:
             command += ["-bios", machine.firmware]
         if self.accel == "icount":
-            # Its clocks then advance by one nanosecond for each instruction, and at once when it
-            # waits.
+            # The guest's clocks then advance by one nanosecond for each instruction. When it
+            # waits, they jump ahead.
             command += ["-icount", "shift=0,sleep=off"]
         words = [f"console={machine.console}", "ignore_loglevel", "printk.devkmsg=on", "panic=-1"]
         words += ['dyndbg="func memmap_init_zone_device +p"']
@@ -105,7 +109,10 @@ class Guest:
 
 
 def read_lines(child: subprocess.Popen[str], silence: float, limit: float) -> Iterator[str]:
-    """Yield a child's output line by line; Raises TimeoutError after silence seconds without a byte or limit seconds in all."""
+    """Yield a child's output line by line.
+
+    Raises TimeoutError after silence seconds without a byte, or after limit seconds in all.
+    """
     assert child.stdout
     until, rest = time.monotonic() + limit, ""
     while True:
@@ -113,7 +120,7 @@ def read_lines(child: subprocess.Popen[str], silence: float, limit: float) -> It
         if wait <= 0:
             raise TimeoutError(f"is not done after {limit:g} seconds")
         if not select.select([child.stdout], [], [], wait)[0]:
-            raise TimeoutError(f"hangs: nothing for {wait:.0f} seconds")
+            raise TimeoutError(f"hangs: no output for {wait:.0f} seconds")
         if not (chunk := os.read(child.stdout.fileno(), 65536)):
             break
         *whole, rest = (rest + chunk.decode(errors="replace")).split("\n")
@@ -123,16 +130,16 @@ def read_lines(child: subprocess.Popen[str], silence: float, limit: float) -> It
 
 
 def describe_end(child: subprocess.Popen[str]) -> str:
-    """Say how a QEMU ended whose guest did not say that it is done."""
+    """Return how QEMU ended when the guest did not say that it is done."""
     try:
         status = child.wait(PATIENCE)
     except subprocess.TimeoutExpired:
-        return "closed its console and did not end"
+        return "closed its console but did not exit"
     if status == -signal.SIGKILL:
         return "was killed by SIGKILL: if the host ran out of memory, set a smaller SIZE="
     if status < 0:
         return f"was killed by {signal.Signals(-status).name}"
-    return f"ended without a last word (QEMU's status {status})"
+    return f"ended before it was done (QEMU's status {status})"
 
 
 def boot_guest(
@@ -145,12 +152,12 @@ def boot_guest(
 ) -> str:
     """Boot once and return the console's text, which log keeps.
 
-    progress is called with each line that guest/init says. The guest may take
-    limit seconds and be silent for silence seconds and one for each GiB of a device.
-    fault says whether a line is a complaint of the kernel that ends the boot.
+    progress is called with each line that guest/init says. The guest may take limit seconds. It
+    may be silent for silence seconds plus one second for each GiB of a device. fault says whether
+    a line is a complaint of the kernel that ends the boot.
 
-    Raises UserError, which shows the last console lines, when the guest panics, warns,
-    reports a failure, takes too long or ends without a last word.
+    Raises UserError when the guest panics, warns, reports a failure, takes too long, or ends before
+    it is done. The error shows the last lines of the console.
     """
     text: list[str] = []
     trouble = ""
@@ -178,8 +185,8 @@ def boot_guest(
                     break
         if not trouble and DONE not in map(read_message, text):
             trouble = describe_end(child)
-    except TimeoutError as slow:
-        trouble = trouble or str(slow)
+    except TimeoutError as error:
+        trouble = trouble or str(error)
     finally:
         end(child)
     if trouble:

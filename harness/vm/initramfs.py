@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The guest's file system: guest/init and its scripts, the user land, and the series' selftest."""
+"""The guest's file system: guest/init and its scripts, its programs, and the series' selftest."""
 
 import stat
 from collections.abc import Mapping
@@ -20,19 +20,22 @@ SELFTEST = "zone_device_memmap"
 
 
 def build_selftest(options: Options, source: Path, name: str = SELFTEST) -> Path:
-    """Return a test of selftests/mm in the worktree source, built statically by that folder's Makefile."""
+    """Build a test of selftests/mm in the worktree source and return its path.
+
+    That folder's Makefile builds it, as a static program.
+    """
     announce(f"building {name}")
     made, tools = options.build / f"selftest-{options.arch}", BOOTED[options.arch].tools
     made.mkdir(exist_ok=True)
     architecture = tools.architecture
-    words = [
+    args = [
         f"ARCH={architecture.kernel}",
         f"CROSS_COMPILE={architecture.cross}",
         f"OUTPUT={made}",
         "EXTRA_CFLAGS=-static",
     ]
     run(
-        ["make", "-C", source / "tools/testing/selftests/mm", *words, made / name],
+        ["make", "-C", source / "tools/testing/selftests/mm", *args, made / name],
         f"building {name}",
         log=options.build / f"{name}.log",
     )
@@ -40,14 +43,20 @@ def build_selftest(options: Options, source: Path, name: str = SELFTEST) -> Path
 
 
 def make_entry(name: str, mode: int, number: int, data: bytes = b"") -> bytes:
-    """Return one member of a cpio archive in the newc format (initramfs buffer format, kernel documentation)."""
+    """Return one member of a cpio archive in the newc format.
+
+    The kernel's documentation calls it the initramfs buffer format.
+    """
     fields = (number, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name) + 1, 0)
     head = b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0"
     return head + b"\0" * (-len(head) % 4) + data + b"\0" * (-len(data) % 4)
 
 
 def pack_archive(files: dict[str, bytes], links: dict[str, str]) -> bytes:
-    """Return a cpio archive of executable files and symbolic links; the same input gives the same bytes."""
+    """Return a cpio archive of executable files and symbolic links.
+
+    The same input gives the same bytes.
+    """
     folders = {str(parent) for name in [*files, *links] for parent in Path(name).parents} - {"."}
     members = [
         (name, stat.S_IFDIR | 0o755, b"")
@@ -67,7 +76,10 @@ def make_initramfs(
     name: str = "initramfs",
     more: Mapping[str, bytes] = MappingProxyType({}),
 ) -> Path:
-    """Return the initramfs, with the selftest of the worktree source and more files; it is made anew each time, in a second."""
+    """Make the initramfs, with the selftest of the worktree source and more files; return its path.
+
+    It is made again each time, which takes a second.
+    """
     test = build_selftest(options, source)
     announce("making the initramfs")
     files = {
@@ -81,7 +93,7 @@ def make_initramfs(
         **collect_programs(options),
         **more,
     }
-    # The guest's busybox is of the same Debian, and so has the same applets.
+    # The guest's busybox is of the host's Debian release, so it has the same applets.
     applets = run([find_program("busybox"), "--list"], "busybox --list").split()
     links = {f"bin/{applet}": "busybox" for applet in applets if f"bin/{applet}" not in files}
     made = options.build / f"{name}-{options.arch}.cpio"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The programs that the guest runs: the host's own, or for another architecture those of Debian's packages.
+"""The programs that the guest runs: the host's own, or Debian's for another architecture.
 
-The packages are fetched and unpacked under build/userland-ARCH; nothing is
-installed, and dpkg is not told of the architecture.
+The packages for another architecture are unpacked under build/userland-ARCH. Nothing is installed,
+and dpkg does not learn of the architecture.
 """
 
 import re
@@ -22,7 +22,10 @@ FOLDERS = ("bin", "sbin", "usr/bin", "usr/sbin")
 
 
 def find_program(program: str, installer: str = "setup") -> Path:
-    """Return the path of a program of the host; Raises UserError that names the target of make which installs it."""
+    """Return the path of a program of the host.
+
+    Raises UserError when it is missing; the message names the target of make that installs it.
+    """
     found = shutil.which(program, path="/usr/bin:/bin:/usr/sbin:/sbin")
     if not found:
         raise UserError(f"{program} is missing: run 'make {installer}'")
@@ -37,7 +40,7 @@ def list_libraries(program: Path) -> list[Path]:
 
 
 def unpack_packages(options: Options) -> Path:
-    """Return the folder into which the packages and what they depend on are unpacked, fetched if it is not there yet.
+    """Return the folder of the unpacked packages and dependencies, and make it if needed.
 
     Raises UserError when there is no network or no such package.
     """
@@ -48,16 +51,17 @@ def unpack_packages(options: Options) -> Path:
             apt = Apt(fetched, arch=options.arch)
             apt.offered(PACKAGES[0], [find_codename()])
             names = ", ".join(PACKAGES)
-            announce(f"fetching {names} for {options.arch}, and what they depend on (20 MB)")
+            announce(f"fetching {names} for {options.arch}, with dependencies (20 MB)")
             for package in apt.fetch_whole(PACKAGES):
                 run(["dpkg-deb", "--extract", package, new], f"unpacking {package.name}")
     return folder
 
 
 def collect_needed(root: Path, program: Path) -> dict[str, bytes]:
-    """Return a program's dynamic loader and shared libraries under root, by the path at which the loader looks for them.
+    """Return the dynamic loader and the shared libraries of a program, from the packages in root.
 
-    Raises UserError if one is not there.
+    Their names are the paths at which the loader looks for them. Raises UserError when one is
+    missing.
     """
     files: dict[str, bytes] = {}
     todo = [program]
@@ -71,7 +75,8 @@ def collect_needed(root: Path, program: Path) -> dict[str, bytes]:
             found = [*root.glob(f"lib/**/{name}"), *root.glob(f"usr/lib/**/{name}")]
             if not found:
                 raise UserError(
-                    f"{name}, which {program.name} needs, is in none of the packages under {root}: remove that folder and run it again"
+                    f"{name}, which {program.name} needs, is in none of the packages under {root}: "
+                    "remove that folder and run it again"
                 )
             files[f"lib/{name}"] = found[0].read_bytes()
             todo.append(found[0])
@@ -79,7 +84,10 @@ def collect_needed(root: Path, program: Path) -> dict[str, bytes]:
 
 
 def collect_own() -> dict[str, bytes]:
-    """Return the host's programs and their libraries; Raises UserError when one is missing, or busybox is not static."""
+    """Return the host's programs and their libraries, by their path in the guest.
+
+    Raises UserError when one is missing, or when busybox is not static.
+    """
     busybox, *tools = map(find_program, PROGRAMS)
     if "not a dynamic executable" not in run(
         ["sh", "-c", f"ldd {busybox} 2>&1 || :"], "ldd busybox"

@@ -11,7 +11,7 @@ from harness.core import command, errors
 def test_failing_command_is_one_line_and_logged(tmp_path: Path) -> None:
     with pytest.raises(
         errors.UserError,
-        match=r"^building failed: a.c:1: error: no semicolon \(all of it: .*/log\)$",
+        match=r"^building failed: a.c:1: error: no semicolon \(full log: .*/log\)$",
     ):
         command.run(
             [

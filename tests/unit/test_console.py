@@ -89,14 +89,14 @@ def test_foreign_lines_do_not_count(foreign: str) -> None:
             "first bind of dax_pmem printed 2 memmap lines",
         ),
         (
-            "rebind untold",
+            "rebind not reported",
             [line for line in LINES if "dax1.0: rebind 2/3" not in line],
-            "rebind 3/3 of dax_pmem where 2/3 was due",
+            "rebind 2/3 of dax_pmem was expected, 3/3 was reported",
         ),
         (
-            "last rebind untold",
+            "last rebind not reported",
             [line for line in LINES if "dax1.0: rebind 3/3" not in line],
-            "2 rebinds of dax_pmem are told, not 3",
+            "2 rebinds of dax_pmem were reported, not 3",
         ),
         ("cut off", LINES[: -len(LINES) // 20], "did not reach its end"),
         ("empty", [], "no line says that this is kernel"),
@@ -126,7 +126,7 @@ def test_other_release() -> None:
 
 def test_other_page_count() -> None:
     with pytest.raises(
-        console.BadConsole, match="1031680 pages of nd_pmem were initialised, which has 25804288"
+        console.BadConsole, match="1031680 pages of nd_pmem were initialised, but it has 25804288"
     ):
         parse(LINES, pages=count_pages(PAIR, 100))
 

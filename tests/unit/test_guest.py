@@ -77,14 +77,14 @@ def gone(pid_file: Path) -> bool:
         ),
         (
             "echo '[ 1.0] Linux'; exec sleep 1000",
-            "is not done after 2 seconds|hangs: nothing for 2 seconds",
+            "is not done after 2 seconds|hangs: no output for 2 seconds",
         ),
         ("while :; do echo noise; done", "is not done after 2 seconds"),
         ("echo '[ 1.0] zdm: failed: ndctl'; exec sleep 1000", "failed: ndctl"),
-        ("echo '[ 1.0] zdm: stage: up'", "ended without a last word"),
+        ("echo '[ 1.0] zdm: stage: up'", "ended before it was done"),
         (
             "echo 'cannot set up guest memory'; exit 1",
-            r"ended without a last word \(QEMU's status 1",
+            r"ended before it was done \(QEMU's status 1",
         ),
         (
             "echo '[ 1.0] Linux'; kill -KILL $$",
@@ -184,7 +184,7 @@ def test_no_qemu_outlives_the_run(
     _, told = child.communicate(timeout=20)
     assert child.returncode == status
     assert told == (
-        "error: interrupted (boot 1/4); nothing half-made was kept, run it again\n"
+        "error: interrupted (boot 1/4); partial results were discarded, run it again\n"
         if status == 130
         else ""
     )
