@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the tests check beyond the two measured kernels.
+"""What the tests check besides the two measured kernels.
 
-KUnit, sanitizers, single objects, the robustness boots, and the figures of the texts.
+That is KUnit, sanitizers, single objects, the robustness boots, and the figures in README.md, the
+cover letters and the patches.
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every figure of README.md, the cover letters and the patches' messages, held against results/.
+"""Check every figure of README.md, the cover letters and the patch messages against results/.
 
-docs/claims.md lists them and says how each follows from a file. All numbers count as figures,
+docs/claims.md lists the figures and says how each follows from a file. Every number is a figure,
 except those in names (x86-64, gcc 12.2) and those that docs/claims.md lists as constants.
 """
 
@@ -22,7 +22,8 @@ from harness.core.stages import run_program
 CLAIMS = "docs/claims.md"
 NO_RECORD = "no record"
 NUMBER = r"\d+(?:\.\d+)?"
-# Read as one word: a name with a number behind it, what begins with a letter, 7.3.y.
+# Names, whose numbers are not figures: a name and a number, a word that begins with a letter,
+# a version such as 7.3.y.
 NAME = (
     rf"\b(?:Zen|gcc|clang|Debian|[Pp]atch|volume) {NUMBER}"
     r"|[A-Za-z_][\w./=+!{}-]*|\d+\.\d+\.\w+"
@@ -32,13 +33,13 @@ FIGURE = re.compile(rf"{NAME}|(?P<number>{NUMBER})(?: ?(?P<unit>%|(?:x|{'|'.join
 SHORTLOG = re.compile(r"^\S.* \(\d+\):\n", re.M)
 LISTED_PATCH = re.compile(r"^ \d+(-\d+)? +(?=[a-z])", re.M)
 PROBE = rf"^ *(\d+) MiB +plain: +({NUMBER}) \+ +({NUMBER}) +MOVNTI: +({NUMBER}) \+ +({NUMBER})$"
-# Items that say what was run. Where there are several sources, they stand once for all.
+# Items that say what was run. A row with several sources quotes them once for all sources.
 GIVEN = {"device", "order", "orders", "span", "rounds", "pages", "memmap"}
 RUNNERS = {"base", "series", "fallback", "limit"}
 
 
 class Figure(NamedTuple):
-    """A number of a text, where it stands, and its unit or nothing."""
+    """A number in a text: where it starts and ends, its digits, and its unit or an empty string."""
 
     start: int
     end: int
@@ -46,7 +47,7 @@ class Figure(NamedTuple):
     unit: str
 
     def bears(self, value: float, at_most: bool) -> bool:
-        """Return whether value rounds to this figure, or is at most this figure."""
+        """Return whether value rounds to this figure or, with at_most, is at most this figure."""
         if self.unit == "%":
             value = 100 * (value - 1)
         value /= UNITS.get(self.unit, 1)
@@ -66,7 +67,10 @@ class Row(NamedTuple):
 
 @dataclass
 class Claims:
-    """docs/claims.md: sources by name, constants, rows by document, and how many have no record."""
+    """The contents of docs/claims.md: sources by name, constants, and rows by document.
+
+    stated is the number of rows without a record that the file itself states.
+    """
 
     sources: dict[str, tuple[str, str]] = field(default_factory=dict)
     constants: list[str] = field(default_factory=list)
@@ -75,18 +79,18 @@ class Claims:
 
 
 def flatten(text: str) -> str:
-    """Return text on one line and without the bars of tables."""
+    """Return text on one line, without the bars of tables."""
     return " ".join(text.replace("|", " ").split())
 
 
 def read_table(section: str) -> list[list[str]]:
-    """Return the cells of a section's table, without its head."""
+    """Return the rows of a section's table as lists of cells, without its head."""
     lines = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
 def read_claims(text: str) -> Claims:
-    """Read docs/claims.md."""
+    """Return the claims in the text of docs/claims.md."""
     claims = Claims()
     if match := re.search(rf'^(\d+) rows say "{NO_RECORD}"', text, re.M):
         claims.stated = int(match[1])
@@ -107,7 +111,7 @@ def read_claims(text: str) -> Claims:
 
 
 def read_documents(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield the name and the words of README.md and of each mail, without what git wrote there."""
+    """Yield the name and text of README.md and of each mail, without the parts that git writes."""
     yield "README.md", flatten((root / "README.md").read_text())
     for path in sorted(root.glob("series/*/*.patch")):
         head, _, body = path.read_text().partition("\n\n")
@@ -128,13 +132,13 @@ def extract(text: str) -> tuple[Figure, ...]:
 
 @cache
 def parse(text: str) -> dict[str, Any]:
-    """Return the samples of a JSON file."""
+    """Return the samples in the text of a JSON file."""
     samples: dict[str, Any] = json.loads(text)
     return samples
 
 
 def select(samples: dict[str, Any], which: str) -> list[dict[str, Any]]:
-    """Return the races that words such as "100 GiB, order 9d" or "orders 3 to 18" name."""
+    """Return the races that a text such as "100 GiB, order 9d" or "orders 3 to 18" selects."""
     match = re.fullmatch(
         r"(?:(\d+) GiB)?(?:, )?(?:orders? (\d+)(d?)(?:( to | and )(\d+))?)?", which
     )
@@ -154,7 +158,7 @@ def select(samples: dict[str, Any], which: str) -> list[dict[str, Any]]:
 
 
 def measure_races(path: Path, which: str, item: str) -> list[float]:
-    """Return what an item is in each race of which in a replay.json, times in ns."""
+    """Return an item of each race in a replay.json that which selects; times are in ns."""
     samples = parse(path.read_text())
     found = select(samples, which)
     orders = [race["order"] for race in found]
@@ -174,7 +178,7 @@ def measure_races(path: Path, which: str, item: str) -> list[float]:
     name, per_tib = re.subn(" per TiB$", "", item)
     over, _, under = name.partition(" / ")
     if not {over, under or over} <= RUNNERS:
-        raise ValueError(f"does not know '{item}'")
+        raise ValueError(f"the item '{item}' is unknown")
     if under:
         return [
             median(
@@ -194,7 +198,7 @@ def measure_instructions(path: Path, driver: str, kernel: str) -> list[float]:
 
 
 def measure_probes(path: Path, which: str, item: str) -> list[float]:
-    """Return what an item is in a probes.txt, in ns, at "2 MiB" or at each size "from 2 MiB"."""
+    """Return an item of a probes.txt, in ns, at "2 MiB" or at every size "from 2 MiB" on."""
     text = path.read_text()
     if item in ("stale", "rounds"):
         match = re.search(
@@ -222,7 +226,7 @@ def measure_probes(path: Path, which: str, item: str) -> list[float]:
 
 
 def count_cases(path: Path, _which: str, item: str) -> list[float]:
-    """Return the number of systematic or random cases that a replay.txt says were compared."""
+    """Return the number of systematic or random cases that a replay.txt reports as compared."""
     systematic, random = re.findall(
         r"^(\d+) cases, .*: series and fallback as base, byte for byte$", path.read_text(), re.M
     )
@@ -230,7 +234,7 @@ def count_cases(path: Path, _which: str, item: str) -> list[float]:
 
 
 def count_patches(path: Path, _which: str, item: str) -> list[float]:
-    """Return the number of patches in series/, of a topic or of all."""
+    """Return the number of patches in series/, of one topic or of all."""
     patches = path.glob(f"{'*' if item == 'all' else item}/*.patch")
     return [sum(not patch.name.startswith("0000") for patch in patches)]
 
@@ -245,14 +249,14 @@ MEASURES: dict[str, Callable[[Path, str, str], list[float]]] = {
 
 
 def recompute(root: Path, claims: Claims, row: Row) -> Iterator[tuple[str, list[float]]]:
-    """Yield each item of a row and what its figure has to bear, in the order of the figures."""
+    """Yield each item of a row and the values that its figure must match, in the figures' order."""
     which, _, items = row.derived.rpartition(": ")
 
     def measure(source: str, item: str) -> list[float]:
         path = root / claims.sources[source][0]
         values = MEASURES[path.name](path, which, re.sub(r"^at most | over 1$", "", item))
         if not values:
-            raise ValueError(f"{path.relative_to(root)} has nothing of '{which}'")
+            raise ValueError(f"{path.relative_to(root)} has nothing for '{which}'")
         return values
 
     for source in row.sources:
@@ -269,20 +273,23 @@ def recompute(root: Path, claims: Claims, row: Row) -> Iterator[tuple[str, list[
 
 
 def judge(root: Path, claims: Claims, row: Row, figures: list[Figure]) -> None:
-    """Compare a row's figures with its sources; Raises ValueError if they are not borne out."""
+    """Compare a row's figures with its sources.
+
+    Raises ValueError when the sources do not bear them out.
+    """
     for source in row.sources:
         if source not in claims.sources:
-            raise ValueError(f"'{source}' is no source")
+            raise ValueError(f"'{source}' is not a source")
         if not (root / claims.sources[source][0]).exists():
             raise ValueError(f"{claims.sources[source][0]} is missing")
     left = list(figures)
     for item, values in recompute(root, claims, row):
         if item.endswith(" over 1"):
             if min(values) <= 1:
-                raise ValueError(f"{item}: it is {min(values):.6g}")
+                raise ValueError(f"{item}: the smallest is {min(values):.6g}")
             continue
         if not left:
-            raise ValueError("derives more than it quotes")
+            raise ValueError("it derives more figures than it quotes")
         figure = left.pop(0)
         for value in values:
             if not figure.bears(value, item.startswith("at most ")):
@@ -295,12 +302,12 @@ def judge(root: Path, claims: Claims, row: Row, figures: list[Figure]) -> None:
 def check_rows(
     root: Path, claims: Claims, name: str, text: str, covered: set[Figure]
 ) -> Iterator[str]:
-    """Yield what is wrong with a document's rows, and add the figures in them to covered."""
+    """Yield what is wrong with the rows of a document, and add the figures in them to covered."""
     for row in claims.rows.get(name, []):
         words = flatten(row.words)
         start = text.find(words)
         if start < 0 or text.find(words, start + 1) >= 0:
-            yield f"{name}: '{words}' stands there {text.count(words)} times"
+            yield f"{name}: '{words}' occurs {text.count(words)} times, not once"
             continue
         quoted = [
             figure
@@ -318,7 +325,7 @@ def check_rows(
 
 
 def find_constants(text: str, constant: str) -> set[Figure]:
-    """Return the figures of text that stand in the words of a constant."""
+    """Return the figures of text that are part of a constant."""
     pattern = re.sub(r"\bN\b", lambda _: NUMBER, re.escape(constant))
     return {
         figure
@@ -329,7 +336,7 @@ def find_constants(text: str, constant: str) -> set[Figure]:
 
 
 def list_unrecorded(claims: Claims) -> list[str]:
-    """Return the claims of which no samples were kept."""
+    """Return the claims for which no samples were kept."""
     return [
         f"{name}: {row.words}"
         for name, rows in claims.rows.items()
@@ -339,11 +346,13 @@ def list_unrecorded(claims: Claims) -> list[str]:
 
 
 def check(root: Path = ROOT) -> list[str]:
-    """Return what is wrong with the figures below root: nothing if all are borne out."""
+    """Return what is wrong with the figures below root; nothing if results/ bears all out."""
     claims = read_claims((root / CLAIMS).read_text())
     documents = dict(read_documents(root))
     unused = set(claims.constants)
-    wrong = [f"{CLAIMS}: there is no {name}" for name in claims.rows if name not in documents]
+    wrong = [
+        f"{CLAIMS}: there is no document {name}" for name in claims.rows if name not in documents
+    ]
     for name, text in documents.items():
         covered: set[Figure] = set()
         wrong += check_rows(root, claims, name, text, covered)
@@ -365,16 +374,21 @@ def check(root: Path = ROOT) -> list[str]:
                 f"{CLAIMS}: {readme.relative_to(root)} does not say that {command} made {path}"
             )
     if (number := len(list_unrecorded(claims))) != claims.stated:
-        wrong.append(f'{CLAIMS} states {claims.stated} rows of "{NO_RECORD}" and has {number}')
+        wrong.append(f'{CLAIMS} states {claims.stated} rows of "{NO_RECORD}" but has {number}')
     return wrong
 
 
 def show() -> None:
-    """Print the claims without a record; Raises UserError if a figure is not borne out."""
+    """Print the claims without a record.
+
+    Raises UserError when a figure is not borne out.
+    """
     for claim in list_unrecorded(read_claims((ROOT / CLAIMS).read_text())):
         say(f"{NO_RECORD}: {claim}")
     if wrong := check():
-        raise UserError(f"{len(wrong)} faults in {CLAIMS} or in what it lists", wrong)
+        raise UserError(
+            f"{len(wrong)} figures or rows are wrong: correct the text or {CLAIMS}", wrong
+        )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The objects that the series touches, compiled alone for an architecture, with what the compiler says at W=1."""
+"""Compile only the objects that the series touches, for each architecture, with W=1."""
 
 import re
 from collections.abc import Sequence
@@ -15,25 +15,25 @@ from harness.kernel.config import KernelConfig, configure
 from harness.kernel.toolchain import Toolchain, split_targets
 from harness.kernel.tree import Trees
 
-# They include the headers that the series touches; memremap is the caller.
+# Files that include the headers that the series touches. mm/memremap.c calls its function.
 USERS = ("drivers/md/dm-writecache.c", "mm/memremap.c", "mm/sparse-vmemmap.c")
-# Not objects of an ordinary kernel: user space, what must not compile, and the sanitizers' own
-# tests, which are those of SANITIZERS.
+# Files that an ordinary kernel does not compile: user space, tests that must fail to compile, and
+# the sanitizers' own tests, for which there is SANITIZERS.
 ELSEWHERE = (":!tools", ":!lib/test_fortify", ":!mm/kasan", ":!mm/kmsan", ":!kernel/kcsan")
-# Tests that KUNIT_ALL_TESTS leaves out; this one needs ZONE_DEVICE and does not exist on s390.
+# KUNIT_ALL_TESTS leaves this test out. It needs ZONE_DEVICE and does not exist on s390.
 MEMMAP_TEST = "mm/tests/zone_device_memmap_kunit.c"
 MEMMAP_LINE = "CONFIG_ZONE_DEVICE_MEMMAP_KUNIT_TEST=y\n"
 OBJECTS = ("common", "disks", "fortify", "kunit")
 EVERY_TEST = "CONFIG_KUNIT_ALL_TESTS=y"
-# For dm-writecache.c.
+# dm-writecache.c needs it.
 WRITECACHE = "CONFIG_DM_WRITECACHE=y"
 
 
 @dataclass(frozen=True)
 class Target:
-    """What to compile for.
+    """A configuration to compile for.
 
-    zone_device says whether ZONE_DEVICE exists there; users are users of the headers of its own.
+    zone_device says whether ZONE_DEVICE exists there. users are more files that use the headers.
     """
 
     config: KernelConfig
@@ -42,7 +42,7 @@ class Target:
 
     @property
     def name(self) -> str:
-        """Name the target."""
+        """The name of the target."""
         return self.config.name
 
     def choose(self, zone_device: bool) -> KernelConfig:
@@ -64,7 +64,7 @@ def target(
     zone_device: bool = True,
     users: tuple[str, ...] = (),
 ) -> Target:
-    """Return a target of an architecture with lines on top of the objects' fragments."""
+    """Return a target of an architecture, with fragments and lines on top of OBJECTS."""
     tools = Toolchain(architecture, llvm)
     asked = (EVERY_TEST, WRITECACHE, *lines)
     config = KernelConfig(name or architecture.name, (*OBJECTS, *fragments), asked, tools)
@@ -72,14 +72,14 @@ def target(
 
 
 WIDE = "CONFIG_64BIT=y"
-# Deferred initialisation shares mm/mm_init.c; KMSAN excludes it.
+# Deferred initialisation is in mm/mm_init.c too. It cannot be combined with KMSAN.
 DEFERRED = "CONFIG_DEFERRED_STRUCT_PAGE_INIT=y"
 USERCOPY = ("arch/x86/lib/usercopy_64.c",)
 X86_64 = target(architectures.X86_64, WIDE, DEFERRED, users=USERCOPY)
 CLANG = target(
     architectures.X86_64, WIDE, DEFERRED, name="x86_64-clang", llvm="-19", users=USERCOPY
 )
-# ZONE_DEVICE needs SPARSEMEM_VMEMMAP, which is 64-bit, and UML knows only FLATMEM.
+# ZONE_DEVICE needs SPARSEMEM_VMEMMAP. That is only for 64 bits, and UML has only FLATMEM.
 I386 = target(architectures.I386, zone_device=False)
 UML = target(architectures.UML, WIDE, zone_device=False)
 ARM64 = target(architectures.ARM64)
@@ -98,10 +98,10 @@ TARGETS = (
         "CONFIG_PPC_BOOK3S_64=y",
         "CONFIG_CPU_LITTLE_ENDIAN=y",
     ),
-    # KFENCE makes it the one ZONE_DEVICE architecture with WANT_PAGE_VIRTUAL.
+    # With KFENCE it is the only architecture with both ZONE_DEVICE and WANT_PAGE_VIRTUAL.
     target(architectures.LOONGARCH64, WIDE, SPARSEMEM, "CONFIG_KFENCE=y", llvm="-19"),
 )
-# The sanitizers' own tests, by folder, compile with their sanitizer only.
+# The sanitizers' own tests by folder. They compile only with their sanitizer.
 DEBUG = "CONFIG_DEBUG_KERNEL=y"
 SANITIZERS = {
     folder: target(
@@ -118,7 +118,7 @@ SANITIZERS = {
         ("kernel/kcsan/", "kcsan", ""),
     )
 }
-# Where memcpy_nt() is memcpy(), for KASAN's.
+# KASAN's own tests where memcpy_nt() is memcpy().
 FALLBACK = target(
     architectures.ARM64,
     DEBUG,
@@ -131,16 +131,16 @@ FALLBACK = target(
 
 
 def list_touched(trees: Trees, *where: str) -> list[str]:
-    """Return the C files that the series adds or changes in a folder, or else in the kernel proper."""
+    """Return the C files that the series adds or changes in where, or else in the kernel proper."""
     args = ("diff", "--name-only", "--diff-filter=AM", "base", "HEAD", "--")
     return git(trees.series, *args, *(where or ("*.c", *ELSEWHERE))).split()
 
 
 class Compilation:
-    """Objects of one worktree for one target, under build/objects/.
+    """The objects of one worktree for one target, under build/objects/.
 
-    They are those of files, or else of what the series touches and of users of it. ZONE_DEVICE on
-    and off share what is generated.
+    They are made from files or, without files, from what the series touches and from its users.
+    Builds with and without ZONE_DEVICE share the generated files.
     """
 
     def __init__(
@@ -157,9 +157,9 @@ class Compilation:
         self.config: set[str] = set()
 
     def configure(self, zone_device: bool) -> None:
-        """Configure, and make what every object needs.
+        """Configure the kernel, and make what every object needs.
 
-        Raises UserError when a tool is missing or a line vanishes.
+        Raises UserError when a tool is missing or a line of the configuration vanishes.
         """
         config = self.target.choose(zone_device)
         if missing := config.missing():
@@ -172,14 +172,17 @@ class Compilation:
         self.make("prepare")
 
     def make(self, *targets: str, jobs: int | None = None) -> str:
-        """Return what make says at W=1; Raises UserError when it fails."""
+        """Run make with W=1 and return what it prints.
+
+        Raises UserError when it fails.
+        """
         what = f"make {targets[-1]} ({self.target.name}, {self.source.name})"
         return self.target.config.tools.make(
             self.options, self.source, self.out, what, "-s", "W=1", *targets, jobs=jobs
         )
 
     def name_object(self, file: str) -> str:
-        """Return the object made from a C file, empty if this tree or configuration makes none."""
+        """Return the object of a C file, or an empty string if this configuration makes none."""
         if not (self.source / file).exists():
             return ""
         folder = next(
@@ -191,7 +194,7 @@ class Compilation:
         return f"{file.removesuffix('c')}o" if not rule or f"{rule[1]}=y" in self.config else ""
 
     def compile(self) -> tuple[list[str], list[str]]:
-        """Compile anew and return the objects' names and the warnings, without line numbers.
+        """Compile again, and return the objects' names and the warnings without line numbers.
 
         Raises UserError when it fails.
         """

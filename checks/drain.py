@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Whether a function of an x86-64 object executes SFENCE after MOVNTI on every path before it returns.
+"""Check that an x86-64 function executes SFENCE after MOVNTI on every path before it returns.
 
-A missing memcpy_nt_drain() does not change the memmap, and an emulator stores
-MOVNTI through the cache, so only the disassembly shows it.
+A missing memcpy_nt_drain() does not change the memmap, and an emulator stores MOVNTI through the
+cache. So only the disassembly shows it.
 """
 
 import itertools
@@ -14,12 +14,16 @@ from harness.core.errors import UserError
 
 FUNCTION = "memmap_init_zone_device"
 LINE = re.compile(r"^ *([0-9a-f]+):\t(\S+) *(?:([0-9a-f]+) <)?")
-# Calls that do not return; objdump -r names them on the line below.
+# Calls that do not return. objdump -r names them on the next line.
 NORETURN = re.compile(r"\b(?:__stack_chk_fail|__fortify_panic)\b")
 
 
 def list_instructions(obj: Path, function: str = FUNCTION) -> dict[int, tuple[str, int | None]]:
-    """Return mnemonic and jump target by address, a call that does not return as "noreturn"; Raises UserError when the object lacks the function."""
+    """Return the mnemonic and the jump target of each instruction, by address.
+
+    A call that does not return has the mnemonic "noreturn". Raises UserError when the object lacks
+    the function.
+    """
     text = run(["objdump", "-dr", "--no-show-raw-insn", obj], f"objdump {obj.name}")
     found = re.search(rf"<{function}>:\n(.*?)(?:\n\n|\Z)", text, re.S)
     if not found:
@@ -36,9 +40,11 @@ def list_instructions(obj: Path, function: str = FUNCTION) -> dict[int, tuple[st
 
 
 def find_undrained(obj: Path, function: str = FUNCTION) -> list[str]:
-    """Return what is wrong: there is no MOVNTI, or one reaches the end of the function without SFENCE.
+    """Return what is wrong with the function, or nothing.
 
-    Jumps out of the function count as its end, as a tail call does. Raises UserError as instructions() does.
+    It is wrong when there is no MOVNTI, or when one reaches the end of the function without SFENCE.
+    A jump out of the function, such as a tail call, counts as its end. Raises UserError as
+    list_instructions() does.
     """
     code = list_instructions(obj, function)
     addresses = sorted(code)

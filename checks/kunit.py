@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""KUnit suites, built, booted and read by the kernel's own tools/testing/kunit/kunit.py.
+"""Build and boot KUnit suites, and read their results, with the kernel's own kunit.py.
 
-Object files stay under build/kunit/KERNEL-TREE, where kunit.py notes the
-configuration that they were built from, so a change is an incremental build.
+That is tools/testing/kunit/kunit.py. Object files stay under build/kunit/KERNEL-TREE, with the
+configuration that they were built from, so a change needs only an incremental build.
 """
 
 import json
@@ -27,12 +27,12 @@ from harness.vm.console import is_splat
 DISK_GIB = 1
 SECONDS = 900
 SHOWN = 8
-# For the command line of a kernel that kunit.py does not start: neither is allnoconfig's default.
+# For the command line of a kernel that kunit.py does not start. allnoconfig sets neither.
 RUN = "kunit.enable=1 kunit.autorun=1"
-# With one node a memmap that names node 0 by mistake would pass zone_device_memmap.
+# With only one node, a memmap that names node 0 by mistake would pass zone_device_memmap.
 NODES = "numa=fake=2"
-# kunit.py asks for KVM first, and QEMU takes TCG only where /dev/kvm cannot be opened; see
-# harness/vm/accel.py.
+# kunit.py asks for KVM first. QEMU then uses TCG only if it cannot open /dev/kvm, which is not
+# enough; see harness/vm/accel.py.
 TCG = """#!/bin/sh
 for word; do
 	shift
@@ -53,9 +53,9 @@ class Suite:
 
 
 MEMCPY_NT = Suite("memcpy_nt", ("common", "kunit"), ("CONFIG_MEMCPY_NT_KUNIT_TEST=y",))
-# Beside MEMCPY_NT it also puts FORTIFY_SOURCE between that suite and memcpy_nt().
+# In a kernel with MEMCPY_NT, it also puts FORTIFY_SOURCE between that suite and memcpy_nt().
 FORTIFY = Suite("fortify", ("common", "kunit", "fortify"), ("CONFIG_FORTIFY_KUNIT_TEST=y",))
-# With nodes to tell apart.
+# NUMA_EMU gives it several nodes to tell apart.
 MEMMAP = Suite(
     "zone_device_memmap",
     ("common", "kunit", "zone_device"),
@@ -67,8 +67,8 @@ MEMMAP = Suite(
 class KunitKernel:
     """A kernel that kunit.py builds and boots, in QEMU if its architecture names one.
 
-    words are for the kernel's command line; header is a file of configs/ to include before
-    every other.
+    words are for the kernel's command line. header is a file of configs/ that every C file
+    includes first.
     """
 
     config: KernelConfig
@@ -78,16 +78,16 @@ class KunitKernel:
 
     @property
     def name(self) -> str:
-        """Name the kernel."""
+        """The name of the kernel."""
         return self.config.name
 
     @property
     def qemu(self) -> str:
-        """Name the program that runs it, empty for UML."""
+        """The program that runs it, or an empty string for UML."""
         return self.config.tools.architecture.qemu
 
     def missing(self) -> list[str]:
-        """Return the programs that it needs and that are not installed."""
+        """Return the programs that it needs but that are not installed."""
         return self.config.missing() + [self.qemu] * (
             bool(self.qemu) and not shutil.which(self.qemu)
         )
@@ -109,15 +109,15 @@ def kunit_kernel(
     return KunitKernel(config, suites, words, header)
 
 
-# On a busy host the check that the timer interrupt works fails under TCG.
+# Under TCG on a busy host, the kernel's check of the timer interrupt fails.
 PC = "no_timer_check"
 HVO = "CONFIG_HUGETLB_PAGE_OPTIMIZE_VMEMMAP=y"
-# zone_device_memmap needs ZONE_DEVICE, and that SPARSEMEM_VMEMMAP: neither exists on i386 and UML.
+# zone_device_memmap needs ZONE_DEVICE, which needs SPARSEMEM_VMEMMAP. i386 and UML have neither.
 KERNELS = {
     kernel.name: kernel
     for kernel in (
         kunit_kernel(X86_64, (MEMCPY_NT, FORTIFY, MEMMAP), HVO, words=f"{PC} {NODES}"),
-        # The only one that runs natively, and so the only one in which a missing drain can show.
+        # UML is the only one that runs natively, so only here can a missing drain show.
         # An SMP UML needs seccomp mode.
         kunit_kernel(
             UML,
@@ -130,14 +130,17 @@ KERNELS = {
         kunit_kernel(ARM64, (MEMCPY_NT, FORTIFY, MEMMAP), words=NODES),
     )
 }
-# For a tree without memcpy_nt(): the base.
+# For the base, which has no memcpy_nt().
 MEMMAP_ONLY = kunit_kernel(X86_64, (MEMMAP,), HVO, words=f"{PC} {NODES}")
 
 
 def list_cases(
     group: dict[str, list[dict[str, object]]], path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the path and the status (PASS, FAIL, SKIP, ERROR) of each test case in a report of kunit.py."""
+    """Yield the path and the status of each test case in a report of kunit.py.
+
+    The status is PASS, FAIL, SKIP or ERROR.
+    """
     for case in group["test_cases"]:
         yield (*path, str(case["name"])), str(case["status"])
     for inner in group["sub_groups"]:
@@ -145,10 +148,10 @@ def list_cases(
 
 
 def judge_report(report: Path, suites: Sequence[str], what: str, log: Path) -> int:
-    """Return how many cases passed, parameters counted singly.
+    """Return the number of passed cases; each parameter counts.
 
-    Raises UserError, which shows what the log says of it, for a case that failed or
-    was skipped and for a suite that is missing, or that nobody asked for.
+    Raises UserError when a case failed or was skipped; the error shows what the log says about it.
+    Raises UserError when the suites that ran are not those of suites, or when the run broke off.
     """
     whole = json.loads(report.read_text())
     found = list(list_cases(whole))
@@ -161,24 +164,28 @@ def judge_report(report: Path, suites: Sequence[str], what: str, log: Path) -> i
                 if re.search(rf"# {re.escape(path[-1])}: |{re.escape(path[-1])} # SKIP", line)
             ]
             raise UserError(
-                f"{what}: {'.'.join(path)}: {status} (all of it: {log})",
+                f"{what}: {'.'.join(path)}: {status} (full log: {log})",
                 lines[about[0] :][:SHOWN] if about else lines[-SHOWN:],
             )
     have = sorted({path[0] for path, _ in found if len(path) > 1})
     if have != sorted(suites) or whole["misc"]["errors"]:
         raise UserError(
-            f"{what}: ran {', '.join(have) or 'nothing'}, not just {', '.join(suites)}, or broke off (all of it: {log})"
+            f"{what}: ran {', '.join(have) or 'no suite'} instead of {', '.join(suites)}, "
+            f"or broke off (full log: {log})"
         )
     return len(found)
 
 
-def make_command(source: Path, *words: str | Path) -> list[str | Path]:
-    """Return the command that runs the tree's kunit.py."""
-    return [sys.executable, "-B", source / "tools/testing/kunit/kunit.py", *words]
+def make_command(source: Path, *args: str | Path) -> list[str | Path]:
+    """Return the command that runs the tree's kunit.py with args."""
+    return [sys.executable, "-B", source / "tools/testing/kunit/kunit.py", *args]
 
 
 def parse_log(source: Path, log: Path, suites: Sequence[str], what: str) -> int:
-    """Judge the results in a console's log, with the tree's own parser; Raises UserError as judge() does."""
+    """Return the number of passed cases in a console's log, which the tree's own parser reads.
+
+    Raises UserError as judge_report() does.
+    """
     report = log.with_suffix(".json")
     report.unlink(missing_ok=True)
     try:
@@ -190,7 +197,7 @@ def parse_log(source: Path, log: Path, suites: Sequence[str], what: str) -> int:
 
 
 def force_tcg(options: Options, kernel: KunitKernel) -> dict[str, str]:
-    """Return the variables for kunit.py, with which QEMU uses TCG unless ACCEL= asks for KVM."""
+    """Return the environment variables for kunit.py. QEMU uses TCG unless ACCEL= asks for KVM."""
     variables = make_variables(options)
     if kernel.qemu and options.accel != "kvm":
         folder = options.build / "kunit/tcg"
@@ -202,7 +209,7 @@ def force_tcg(options: Options, kernel: KunitKernel) -> dict[str, str]:
 
 
 def run_kunit(options: Options, source: Path, kernel: KunitKernel) -> int:
-    """Build and boot the KUnit kernel of the worktree source and return how many cases passed.
+    """Build and boot a KUnit kernel of the worktree source, and return the number of passed cases.
 
     Raises UserError when a tool is missing, the build fails, the kernel complains or takes longer
     than SECONDS, or a case does not pass; see judge_report().
@@ -219,7 +226,7 @@ def run_kunit(options: Options, source: Path, kernel: KunitKernel) -> int:
     common = [f"--build_dir={out}", f"--arch={tools.architecture.kernel}"]
     common += [
         f"--kunitconfig={out / 'fragment'}",
-        *(f"--make_options={word}" for word in [*tools.words(), *header]),
+        *(f"--make_options={arg}" for arg in [*tools.words(), *header]),
     ]
     announce(f"configuring {what}")
     config = make_command(source, "config", *common)
@@ -242,9 +249,7 @@ def run_kunit(options: Options, source: Path, kernel: KunitKernel) -> int:
             raise
     lines = log.read_text(errors="replace").splitlines()
     if complaints := [line for line in lines if is_splat(line)]:
-        raise UserError(
-            f"{what}: the kernel complained: {complaints[0].strip()} (all of it: {log})"
-        )
+        raise UserError(f"{what}: the kernel complained: {complaints[0].strip()} (full log: {log})")
     passed = judge_report(report, [suite.name for suite in kernel.suites], what, log)
     say(f"{what}: {passed} cases passed")
     return passed

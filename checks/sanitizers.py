@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The series' kernel of the VM with a sanitizer built in, and what it must do without a report.
+"""Boot the VM's kernel of the series with a sanitizer, which must not report anything.
 
-Each has three boots: the KUnit suites, rebinds of both drivers, and as the
-positive control the cases of the sanitizer's own suite that copy out of bounds,
-uninitialised or in a race by memcpy_nt(), which pass when the sanitizer reports
-that. UBSAN and the debugging checks of mm and the locks share two of the kernels
-and have no control of this kind: memcpy_nt() takes no part in what they look for.
+Each kernel boots three times: for the KUnit suites, for rebinds of both drivers, and for a positive
+control. The control runs the cases of the sanitizer's own suite in which memcpy_nt() copies out of
+bounds, copies uninitialised memory, or races. They pass when the sanitizer reports that.
+
+UBSAN and the debugging checks of mm and the locks share two of the kernels. They have no such
+control, because memcpy_nt() takes no part in what they look for.
 """
 
 import functools
@@ -25,19 +26,19 @@ from harness.kernel.toolchain import Toolchain
 from harness.vm import console, guest
 from harness.vm.devices import DEVICES, Device, count_pages
 
-# The measured kernel with both suites, and what a sanitizer's own suite needs.
+# The measured kernel with both suites and with what a sanitizer's own suite needs.
 FRAGMENTS = (*MEASURED.fragments, "kunit", "tracers")
 LINES = (*kunit.MEMCPY_NT.lines, *kunit.MEMMAP.lines, "CONFIG_STACKTRACE=y")
 SUITES = ("memcpy_nt", "zone_device_memmap")
-# KUnit takes one glob: both suites have this in their names, and no sanitizer's has.
+# KUnit takes one glob. It matches both suites and no sanitizer's suite.
 GLOB = "*mem*"
 LIMIT = 3600
 SILENCE = 600
 RACE = re.compile(r"BUG: KCSAN: \S+ in (\S+)(?: / (\S+))?")
-# What comes with a report.
+# Lines that follow a report.
 REPORTED = re.compile(r"Call Trace:|page dumped because: kasan: bad access detected")
 TESTS = re.compile(r"memcpy_nt|zone_device|publish")
-# KTAP of a case for one number of threads, which passed: 8 spaces in, behind printk's one.
+# KTAP of a case that passed with one number of threads: indented by 8 spaces after printk's one.
 ONCE = re.compile(r"\] {9}ok \d+ threads=\d+\s*$", re.M)
 
 
@@ -45,9 +46,10 @@ ONCE = re.compile(r"\] {9}ok \d+ threads=\d+\s*$", re.M)
 class Checker:
     """A kernel that checks itself, and how it is booted.
 
-    own is the sanitizer's KUnit suite, which may miss a report by_chance. Each device has gib GiB
-    and is bound and then rebound rebinds times; in_ram says that its memmap lies in RAM, of which
-    there are ram_gib GiB. words are for the command line.
+    own is the sanitizer's KUnit suite. by_chance says that its case can fail by chance. Each device
+    has gib GiB, is bound once, and is then rebound rebinds times. in_ram says that the memmap is in
+    RAM instead of on the device. There are ram_gib GiB of RAM. words are for the kernel's command
+    line.
     """
 
     config: KernelConfig
@@ -61,19 +63,19 @@ class Checker:
 
     @property
     def name(self) -> str:
-        """Name the kernel."""
+        """The name of the kernel."""
         return self.config.name
 
     @property
     def devices(self) -> Sequence[Device]:
-        """The devices for which gib is enough."""
+        """The devices for which gib GiB are enough."""
         return [device for device in DEVICES if device.count_pages(self.gib)]
 
     @property
     def pages(self) -> dict[str, int]:
-        """How many struct pages the kernel fills for each device.
+        """The number of struct pages that the kernel fills for each device.
 
-        With the memmap in RAM that is one for every page of the device.
+        With the memmap in RAM, that is one for every page of the device.
         """
         if self.in_ram:
             return {device.name: round(self.gib * 2**18) for device in self.devices}
@@ -88,9 +90,10 @@ class Checker:
         log: Path,
         expected: Callable[[str], bool] = lambda _: False,
     ) -> str:
-        """Boot kernel by TCG and return the console's text without races elsewhere, as boot_guest() does.
+        """Boot kernel under TCG and return the console's text, without races elsewhere.
 
-        expected says that a line is no fault although it looks like one.
+        expected says whether a line that looks like a fault is none. Raises UserError as
+        boot_guest() does.
         """
         guest.need_memory(self.gib, devices, self.ram_gib)
         words = f"{self.words} {words}"
@@ -106,7 +109,7 @@ class Checker:
         text = guest.boot_guest(machine, log, tell, LIMIT, SILENCE, is_fault).split("\n")
         kept = [line for line in text if not is_elsewhere(kernel, line)]
         if races := len(text) - len(kept):
-            say(f"{kernel.name}: {races} races in code that the series leaves alone ({log})")
+            say(f"{kernel.name}: {races} races in code that the series does not touch ({log})")
         return "\n".join(kept)
 
 
@@ -114,7 +117,7 @@ CHECKERS = {
     checker.name: checker
     for checker in (
         Checker(KernelConfig("kasan-ubsan", (*FRAGMENTS, "kasan", "ubsan"), LINES), "kasan"),
-        # Emulated, a rebind takes it two minutes or more.
+        # Under TCG a rebind takes this kernel two minutes or more.
         Checker(
             KernelConfig("kcsan-debug", (*FRAGMENTS, "kcsan", "debug"), LINES),
             "kcsan",
@@ -146,10 +149,10 @@ def list_functions(kernel: Kernel) -> frozenset[str]:
 
 
 def is_elsewhere(kernel: Kernel, line: str) -> bool:
-    """Return whether KCSAN reports a race on this line in which neither side is mm/mm_init.c or a test.
+    """Return whether this line reports a race of which neither side is mm/mm_init.c or a test.
 
-    With the strict rules it finds races in many places of the kernel that the
-    series has nothing to do with.
+    With its strict rules KCSAN finds races in many places of the kernel that the series does not
+    touch.
     """
     match = RACE.search(line)
     names = [name.split("+")[0] for name in match.groups() if name] if match else []
@@ -159,7 +162,7 @@ def is_elsewhere(kernel: Kernel, line: str) -> bool:
 
 
 def name_log(options: Options, name: str) -> Path:
-    """Return the path for a console's log."""
+    """Return the path for a console's log, and make its folder."""
     folder = options.build / "sanitizers"
     folder.mkdir(exist_ok=True)
     return folder / f"{name}.log"
@@ -168,7 +171,10 @@ def name_log(options: Options, name: str) -> Path:
 def run_suites(
     options: Options, checker: Checker, kernel: Kernel, image: Path, source: Path
 ) -> int:
-    """Return how many KUnit cases passed; Raises UserError for one that did not, and for any report."""
+    """Run the KUnit suites and return the number of passed cases.
+
+    Raises UserError when a case does not pass, and for any report.
+    """
     log = name_log(options, f"{checker.name}-suites")
     checker.boot(kernel, image, (), f"{kunit.RUN} {kunit.NODES} kunit.filter_glob={GLOB}", log)
     return kunit.parse_log(source, log, SUITES, f"KUnit in the {kernel.name} kernel")
@@ -177,7 +183,10 @@ def run_suites(
 def rebind_devices(
     options: Options, checker: Checker, kernel: Kernel, image: Path
 ) -> dict[str, console.Times]:
-    """Return the times of a few rebinds, for what they are worth; Raises UserError for any report and a console that does not add up."""
+    """Rebind each device a few times and return the times, which mean little under a sanitizer.
+
+    Raises UserError for any report, and when the console is not complete and clean.
+    """
     log = name_log(options, f"{checker.name}-rebinds")
     words = (
         f"zdm.do=rebind zdm.rebinds={checker.rebinds} zdm.map={'mem' if checker.in_ram else 'dev'}"
@@ -185,25 +194,25 @@ def rebind_devices(
     text = checker.boot(kernel, image, checker.devices, words, log)
     try:
         return console.read_times(text, kernel.release, checker.rebinds, checker.pages)
-    except console.BadConsole as bad:
+    except console.BadConsole as error:
         raise UserError(
-            f"rebinds in the {kernel.name} kernel: {bad} (whole console: {log})"
+            f"rebinds in the {kernel.name} kernel: {error} (whole console: {log})"
         ) from None
 
 
 def has_passed_once(text: str) -> bool:
-    """Whether a console tells of a case that passed with one number of threads at least."""
+    """Return whether a case in a console passed with at least one number of threads."""
     return bool(ONCE.search(text))
 
 
 def run_control(
     options: Options, checker: Checker, kernel: Kernel, image: Path, source: Path
 ) -> int:
-    """Return how many reports of its own kind name a function of the tests of memcpy_nt().
+    """Return the number of the sanitizer's reports that name a function of the memcpy_nt() tests.
 
-    Raises UserError for a case of the sanitizer's suite that did not pass, and for
-    any other report. KCSAN's case has half a second for each number of threads
-    to meet, which emulated CPUs can miss; to pass with one number is then enough.
+    Raises UserError when a case of the sanitizer's suite does not pass, and for any other report.
+    KCSAN's case waits half a second for a race with each number of threads. Emulated CPUs can miss
+    it, so the case need pass with one number only.
     """
     log, report = name_log(options, f"{checker.name}-control"), f"BUG: {checker.own.upper()}: "
     text = checker.boot(

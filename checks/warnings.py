@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What compilers and checking tools say, brought into a form in which base and series can be compared."""
+"""The messages of compilers and checking tools, in a form that can be compared."""
 
 import re
 from collections import Counter
@@ -16,7 +16,7 @@ def strip_lines(lines: Iterable[str]) -> list[str]:
 
 
 def find_warnings(said: str, source: Path) -> list[str]:
-    """Return the warnings in make's output by file below source and text, sorted."""
+    """Return the warnings in make's output, sorted, with paths below source and no line numbers."""
     tree = re.compile(rf"\S*/{re.escape(f'{source.parent.name}/{source.name}')}/")
     return sorted(
         strip_lines(
@@ -26,5 +26,5 @@ def find_warnings(said: str, source: Path) -> list[str]:
 
 
 def find_added(before: Iterable[str], after: Iterable[str]) -> list[str]:
-    """Return what after has more of than before."""
+    """Return the messages that after has and before has not, or has less often."""
     return list((Counter(after) - Counter(before)).elements())

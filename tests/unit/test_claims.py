@@ -186,7 +186,7 @@ def test_toy_is_good(toy: Path) -> None:
 def test_figure_of_the_readme_changed(toy: Path, edit: Edit) -> None:
     edit("README.md", "10.50 ", "10.51 ")
     quote, figure, *_ = claims.check(toy)
-    assert quote == "README.md: 'Fast 0 10.50 4.20 2.69x' stands there 0 times"
+    assert quote == "README.md: 'Fast 0 10.50 4.20 2.69x' occurs 0 times, not once"
     assert figure.startswith("README.md: docs/claims.md does not cover 0 in")
     assert any("does not cover 10.51" in line for line in claims.check(toy))
 
@@ -218,12 +218,14 @@ def test_wrong_figure(toy: Path, edit: Edit, name: str, old: str, new: str, expe
 
 def test_quote_is_gone(toy: Path, edit: Edit) -> None:
     edit("README.md", "No order from 0 to 9 is slower, and", "And")
-    assert claims.check(toy) == ["README.md: 'No order from 0 to 9 is slower' stands there 0 times"]
+    assert claims.check(toy) == [
+        "README.md: 'No order from 0 to 9 is slower' occurs 0 times, not once"
+    ]
 
 
 def test_quote_stands_twice(toy: Path, edit: Edit) -> None:
     edit("README.md", "# Toy", "# Toy with and 3 patches")
-    assert "README.md: 'and 3 patches' stands there 2 times" in claims.check(toy)
+    assert "README.md: 'and 3 patches' occurs 2 times, not once" in claims.check(toy)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +241,7 @@ def test_result_is_missing(toy: Path, file: str, rows: int) -> None:
 @pytest.mark.parametrize(
     "old, new, expected",
     [
-        ('"order": 0', '"order": 1', "results/fast/replay.json has nothing of '100 GiB, order 0'"),
+        ('"order": 0', '"order": 1', "results/fast/replay.json has nothing for '100 GiB, order 0'"),
         ("[12.0,", "[4.0, 12.0,", "3, but rounds is 4"),
         ("10.5,", "10.6,", "10.50, but base is 10.6"),
     ],
@@ -271,23 +273,31 @@ def test_what_is_no_figure() -> None:
 @pytest.mark.parametrize(
     "old, new, expected",
     [
-        ("| cases | systematic, r", "| no record | r", 'states 1 rows of "no record" and has 2'),
+        ("| cases | systematic, r", "| no record | r", 'states 1 rows of "no record" but has 2'),
         ("| cases | systematic, r", "| cases | r", "10, but random is 20"),
         ("systematic, random |", "systematic |", "nothing derives 20"),
-        ("systematic, random |", "systematic, random, random |", "derives more than it quotes"),
-        ("| cases | systematic,", "| case | systematic,", "'case' is no source"),
+        (
+            "systematic, random |",
+            "systematic, random, random |",
+            "derives more figures than it quotes",
+        ),
+        ("| cases | systematic,", "| case | systematic,", "'case' is not a source"),
         ("100 GiB: rounds", "100GiB: rounds", "cannot read '100GiB'"),
-        ("limit / series", "1 / series", "does not know '1 / series'"),
-        ("| Slow | `results/slow", "| Slow | `results/fast", "nothing of '100 GiB, order 9d'"),
+        ("limit / series", "1 / series", "the item '1 / series' is unknown"),
+        ("| Slow | `results/slow", "| Slow | `results/fast", "nothing for '100 GiB, order 9d'"),
         ("| `make probes` |", "| `make run` |", "does not say that make run made"),
-        ("base / series over 1", "base / fallback over 1", "base / fallback over 1: it is 0.875"),
+        (
+            "base / series over 1",
+            "base / fallback over 1",
+            "base / fallback over 1: the smallest is 0.875",
+        ),
         (
             "| per N KiB | a page |",
             "| per N KiB |  |\n| 64 | x |",
             "nothing needs the constant '64'",
         ),
-        ("\n## topic/0000", "\n## mm/0004", "there is no mm/0004"),
-        ("| and 3 patches |", "| and |", "'and' stands there 3 times"),
+        ("\n## topic/0000", "\n## mm/0004", "there is no document mm/0004"),
+        ("| and 3 patches |", "| and |", "'and' occurs 3 times, not once"),
         ("| Once it was 77 us |", "| Once it was |", "'Once it was' has no figure"),
     ],
 )

@@ -43,9 +43,9 @@ def test_judge(tmp_path: Path) -> None:
         ([("a", {"one": "PASS", "two": "FAIL"})], 0, r"KUnit: a\.two: FAIL"),
         ([("a", {"one": "PASS", "two": "SKIP"})], 0, r"KUnit: a\.two: SKIP"),
         ([("a", {"two": "ERROR"})], 0, r"KUnit: a\.two: ERROR"),
-        ([("a", {})], 0, "ran nothing, not just a"),
-        ([], 0, "ran nothing, not just a"),
-        ([("a", {"one": "PASS"}), ("b", {"one": "PASS"})], 0, "ran a, b, not just a"),
+        ([("a", {})], 0, "ran no suite instead of a"),
+        ([], 0, "ran no suite instead of a"),
+        ([("a", {"one": "PASS"}), ("b", {"one": "PASS"})], 0, "ran a, b instead of a"),
         ([("a", {"one": "PASS"})], 1, "or broke off"),
     ],
     ids=["failed", "skipped", "crashed", "no cases", "no suites", "other suite", "broken off"],
@@ -54,6 +54,6 @@ def test_judge_refuses(
     tmp_path: Path, suites: list[tuple[str, dict[str, str]]], broken: int, message: str
 ) -> None:
     made, log = report(tmp_path, *suites, broken=broken)
-    with pytest.raises(errors.UserError, match=message) as fault:
+    with pytest.raises(errors.UserError, match=message) as caught:
         kunit.judge_report(made, ["a"], "KUnit", log)
-    assert "two" not in message or fault.value.shown[0].endswith("EXPECTATION FAILED at x.c:1")
+    assert "two" not in message or caught.value.shown[0].endswith("EXPECTATION FAILED at x.c:1")
