@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The series on the stable kernel before its base: Debian's linux-source-7.2, under build/source-7.2."""
+"""Apply the series to the stable kernel before its base: Debian's linux-source-7.2."""
 
 import re
 from pathlib import Path
@@ -23,9 +23,9 @@ SUITES = ("sid", "trixie-backports")
 
 
 def prepare_stable(options: Options) -> Path:
-    """Return the repository of the older kernel, fetched if it is not there yet.
+    """Return the repository of the older kernel, and fetch it into build/source-7.2 if needed.
 
-    Raises Skip when Debian has it no longer, UserError when it cannot be fetched.
+    Raises Skip when Debian no longer offers it. Raises UserError when it cannot be fetched.
     """
     folder = options.build / f"source-{RELEASE}"
     if not folder.exists():
@@ -39,39 +39,47 @@ def prepare_stable(options: Options) -> Path:
     return folder / "base"
 
 
-def apply_patches(where: Path, steps: list[Patch]) -> list[str]:
-    """Apply the series in the worktree where and return the patches that needed `git am -3`; Raises UserError at one that needs more."""
+def apply_patches(where: Path, patches: list[Patch]) -> list[str]:
+    """Apply patches in the worktree where, and return the numbers of those that need `git am -3`.
+
+    Raises UserError when a patch does not apply even with that.
+    """
     threeway = []
-    for one in steps:
+    for patch in patches:
         try:
-            git(where, "am", "-q", one.patch)
+            git(where, "am", "-q", patch.patch)
         except UserError:
             git(where, "am", "--abort")
-            threeway.append(one.patch.name[:4])
+            threeway.append(patch.patch.name[:4])
             try:
-                git(where, "am", "-q", "-3", one.patch)
-            except UserError as fault:
+                git(where, "am", "-q", "-3", patch.patch)
+            except UserError as error:
                 names = git(where, "diff", "--name-only", "--diff-filter=U").split()
                 git(where, "am", "--abort")
                 raise UserError(
-                    f"{one.patch.name} does not apply, not even with git am -3: conflict in {', '.join(names) or fault}"
+                    f"{patch.patch.name} does not apply, even with git am -3: "
+                    f"conflict in {', '.join(names) or error}"
                 ) from None
     return threeway
 
 
-def check_backport(options: Options, trees: Trees, steps: list[Patch]) -> Verdict:
-    """Apply the series to the older kernel and compile the objects that it touches there; the note says how it applied."""
+def check_backport(options: Options, trees: Trees, patches: list[Patch]) -> Verdict:
+    """Apply the series to the older kernel, and compile the objects that it touches there.
+
+    The note says how it applied.
+    """
     repository = prepare_stable(options)
     release = source.read_version((repository / "Makefile").read_text())
 
     def make() -> dict[str, list[str]]:
         announce(f"applying the series to {release}")
-        # As in a clone that has both kernels: git am -3 finds the files that the patches were made from.
+        # As in a clone that has both kernels: git am -3 finds the files that the patches were made
+        # from.
         (repository / ".git/objects/info/alternates").write_text(f"{trees.base / '.git/objects'}\n")
         where = repository.parent / "backport"
         drop_worktree(repository, where)
         git(repository, "worktree", "add", "-q", "--detach", where, "base")
-        threeway = apply_patches(where, steps)
+        threeway = apply_patches(where, patches)
         announce(f"compiling the touched objects on {release}")
         objects = Compilation(options, trees, where, X86_64)
         objects.configure(True)
@@ -84,15 +92,13 @@ def check_backport(options: Options, trees: Trees, steps: list[Patch]) -> Verdic
             "findings": [*warnings, *(f"{name} was not built" for name in lacking)],
         }
 
-    parts = [part for one in steps for part in (one.patch.name, one.patch.read_bytes())]
+    parts = [part for patch in patches for part in (patch.patch.name, patch.patch.read_bytes())]
     said = keep_result(
         options.build / "review",
         "backport",
         [git(repository, "rev-parse", "base"), X86_64.choose(True).text(), *parts],
         make,
     )
-    how = f"git am -3, which {', '.join(said['threeway'])} need" if said["threeway"] else "git am"
-    return Verdict(
-        said["findings"],
-        f"{release} by {how}; built there: {' '.join(re.sub(r'.*/', '', name) for name in said['objects'])}",
-    )
+    how = f"git am (-3 for {', '.join(said['threeway'])})" if said["threeway"] else "git am"
+    built = " ".join(re.sub(r".*/", "", name) for name in said["objects"])
+    return Verdict(said["findings"], f"{release} by {how}; built there: {built}")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Each patch built and booted: one worktree walks along the series, and each configuration has a folder of objects beside it.
+"""Build and boot the kernel at each patch.
 
-What depends on a commit is kept by the code of that commit, so a patch that
-touches only documentation, or one that did not change, costs nothing.
+One worktree checks out each commit of the series in turn, and each configuration has a folder of
+objects. Results are kept by the code of the commit. So a patch that touches only documentation, or
+one that did not change, costs nothing.
 """
 
 import re
@@ -37,7 +38,7 @@ SECONDS = 1200
 SILENCE = 300
 SUITE = re.compile(r"struct kunit_suite \w+ = \{[^}]*\.name = \"([^\"]+)\"")
 RULE = re.compile(r"obj-\$\(CONFIG_(\w+)\)")
-# In front of every message of sparse, to tell it from the compiler's.
+# It makes each message of sparse begin with this word, to tell it from the compiler's.
 PREFIX = "-fdiagnostic-prefix=sparse"
 SPARSE = re.compile(r"\bsparse: (?:warning|error): ")
 FOLDERS = ("mm/", "lib/", "arch/x86/lib/")
@@ -45,7 +46,7 @@ SIZE = "#include <linux/mm_types.h>\nchar struct_page[sizeof(struct page)];\n"
 
 
 def digest_code(worktrees: Path, commit: str) -> str:
-    """Return what stands for all files of a commit that a kernel is built from."""
+    """Return a digest of all files of a commit that a kernel is built from."""
     rows = git(worktrees / "base", "ls-tree", commit).splitlines()
     return digest(
         *(row for row in rows if not row.endswith(("\tDocumentation", "\tMAINTAINERS", "\ttools"))),
@@ -70,7 +71,10 @@ class Builds:
     def keep(
         self, name: str, commit: str, parts: Sequence[str | bytes], make: Callable[[Path], Any]
     ) -> Any:
-        """Return what make makes of the worktree at commit, kept by the code there, the compiler and parts."""
+        """Return what make() returns for the worktree at commit.
+
+        It is kept by the code of the commit, the compiler and parts.
+        """
         key = [digest_code(self.worktrees, commit), self.tools.version(), *parts]
         return keep_result(
             self.kept, name, key, lambda: make(checkout_commit(self.worktrees, commit))
@@ -81,11 +85,14 @@ class Builds:
         where: Path,
         out: Path,
         what: str,
-        *words: str,
+        *args: str,
         jobs: int | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> list[str]:
-        """Return the warnings that make gives without W=; Raises UserError when it fails."""
+        """Run make without W= and return the warnings.
+
+        Raises UserError when it fails.
+        """
         log = self.options.build / f"{out.name}.log"
         return find_warnings(
             self.tools.make(
@@ -93,7 +100,7 @@ class Builds:
                 where,
                 out,
                 f"building {what}",
-                *words,
+                *args,
                 jobs=jobs,
                 log=log,
                 progress=progress,
@@ -102,7 +109,11 @@ class Builds:
         )
 
     def suites(self, commit: str, below: str = "") -> dict[str, str]:
-        """Return the KUnit suites of the test files below a folder that the series touches, as far as a commit has them, by Kconfig symbol."""
+        """Return the KUnit suites that the series touches and that a commit has, by Kconfig symbol.
+
+        below limits them to the test files below a folder. Raises UserError when no Makefile builds
+        a file, or when a file names no suite.
+        """
         base, found = self.worktrees / "base", {}
         names = git(
             base,
@@ -132,17 +143,23 @@ class Builds:
             )
             suite = SUITE.search(git(base, "show", f"{commit}:{name}"))
             if not rule or not suite:
-                raise UserError(f"{name} is in no Makefile, or names no suite")
+                raise UserError(f"{name} must be in a Makefile and must name a KUnit suite")
             found[rule[1]] = suite[1]
         return found
 
     def guest(self) -> Path:
-        """Return the guest's file system, with the finished series' selftest: each patch has to stand it."""
+        """Return the initramfs with the selftest of the finished series.
+
+        Each patch must pass that selftest.
+        """
         self.image = self.image or make_initramfs(self.options, self.trees.series)
         return self.image
 
     def vm(self, commit: str, what: str) -> dict[str, Any]:
-        """Build the VM's kernel with the KUnit suites of that patch, boot it, rebind both drivers; return warnings, faults and suites."""
+        """Build the VM's kernel at a patch with the suites that it has, boot it, and rebind.
+
+        Returns the warnings, the number of passed cases, and the names of the suites.
+        """
         suites = self.suites(commit)
         lines = "".join(
             f"CONFIG_{symbol}=y\n" for symbol in ("KUNIT", "RUNTIME_TESTING_MENU", *suites)
@@ -171,7 +188,7 @@ class Builds:
                 f"{kunit.RUN} zdm.do=rebind zdm.rebinds=1",
             )
             text = boot_guest(guest, log, lambda _: None, SECONDS, SILENCE)
-            # The selftest's results are no suite of KUnit's.
+            # Leave out the selftest's results: they do not belong to a KUnit suite.
             log.write_text(
                 "".join(f"{line}\n" for line in text.split("\n") if not read_message(line))
             )
@@ -185,13 +202,16 @@ class Builds:
         return self.keep("vm", commit, [MEASURED.text(), lines, self.guest().read_bytes()], make)  # type: ignore[no-any-return]
 
     def without_zone_device(self, commit: str) -> KernelConfig:
-        """Return a configuration with all that the series touches at that commit but ZONE_DEVICE."""
+        """Return a configuration with all that the series touches at commit except ZONE_DEVICE."""
         tests = [f"CONFIG_{symbol}=y" for symbol in self.suites(commit, "lib/")]
         lines = [line for line in X86_64.config.lines if line != EVERY_TEST]
         return replace(X86_64.config, name="off", lines=(*lines, *tests))
 
     def folders(self, commit: str, config: KernelConfig, what: str) -> list[str]:
-        """Build mm/, lib/ and arch/x86/lib/ in a configuration and return the warnings; Raises UserError when something does not build."""
+        """Build mm/, lib/ and arch/x86/lib/ in a configuration and return the warnings.
+
+        Raises UserError when something does not build.
+        """
 
         def make(where: Path) -> list[str]:
             out = self.options.build / f"objects/review-{config.name}"
@@ -207,10 +227,10 @@ class Builds:
     def checked(
         self, commit: str, what: str, target: Target = X86_64, files: Sequence[str] = ()
     ) -> dict[str, Any]:
-        """Compile files, or else what the series touches, at W=1 and under sparse.
+        """Compile files, or else what the series touches, with W=1 and sparse.
 
-        Returns both tools' messages, the objects, and the size of struct page.
-        Raises UserError when a file does not compile, or sparse cannot be run.
+        Returns the messages of both tools, the objects, and the size of struct page. Raises
+        UserError when a file does not compile, or when sparse cannot be run.
         """
 
         def make(where: Path) -> dict[str, Any]:
@@ -226,7 +246,8 @@ class Builds:
                 if (where / name).exists() and not objects.name_object(name)
             ]:
                 raise UserError(
-                    f"{', '.join(lacking)}: no configuration of the review compiles that, see checks/compile.py"
+                    f"no configuration of the review compiles {', '.join(lacking)}: "
+                    "see checks/compile.py"
                 )
             lines = objects.said.splitlines()
             return {
@@ -250,7 +271,7 @@ class Builds:
 
 
 class Checked(Compilation):
-    """Objects that are checked by sparse too; said is everything that was said."""
+    """Objects that sparse checks too. said holds all messages so far."""
 
     def __init__(
         self,
@@ -265,7 +286,10 @@ class Checked(Compilation):
         self.checker, self.said = checker, ""
 
     def make(self, *targets: str, jobs: int | None = None) -> str:
-        """Return what make, the compiler and sparse say; Raises UserError when a file does not compile or sparse was left out."""
+        """Return what make, the compiler and sparse say.
+
+        Raises UserError when a file does not compile, or when make left sparse out.
+        """
         said = super().make("C=1", f"CHECK={self.checker} {PREFIX}", *targets, jobs=jobs)
         if "not available or not up to date" in said:
             raise UserError(f"the kernel does not accept {self.checker}: remove it")
@@ -285,5 +309,5 @@ class Checked(Compilation):
 
 
 def compare_warnings(before: list[str], after: list[str]) -> Verdict:
-    """Judge the messages of a tool before and after a patch."""
+    """Return the verdict on a tool's messages before and after a patch; new ones are findings."""
     return Verdict(find_added(before, after), f"{len(before)} -> {len(after)}")

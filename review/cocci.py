@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kernel's semantic patches over the C files that the series touches, as scripts/coccicheck runs them in report mode."""
+"""Run the kernel's semantic patches over the C files that the series touches.
+
+They run as in the report mode of scripts/coccicheck.
+"""
 
 import re
 import shlex
@@ -25,9 +28,12 @@ FAILED = re.compile(
 
 
 def run_spatch(tree: Path, patch: Path, name: str) -> list[str]:
-    """Return what a semantic patch reports of a file; Raises UserError when it cannot be parsed, or takes longer than SECONDS."""
+    """Return what a semantic patch reports about a file.
+
+    Raises UserError when one of them cannot be parsed, or when it takes longer than SECONDS.
+    """
     options = re.findall(r"^//\s*Options:\s*(.*)$", patch.read_text(), re.M)
-    words = [
+    args = [
         "-D",
         "report",
         "--no-show-diff",
@@ -36,11 +42,11 @@ def run_spatch(tree: Path, patch: Path, name: str) -> list[str]:
         str(patch),
         *shlex.split(" ".join(options)),
     ]
-    words += [word for folder in INCLUDES for word in ("-I", str(tree / folder))]
+    args += [arg for folder in INCLUDES for arg in ("-I", str(tree / folder))]
     said = ask_tool(
         [
             "spatch",
-            *words,
+            *args,
             "--include",
             tree / "include/linux/kconfig.h",
             "--timeout",
@@ -57,7 +63,10 @@ def run_spatch(tree: Path, patch: Path, name: str) -> list[str]:
 
 
 def run_coccicheck(options: Options, trees: Trees) -> Verdict:
-    """Find what the semantic patches report of the series and not of the base; what fails on both is named in the note."""
+    """Find what the semantic patches report about the series but not about the base.
+
+    The note names those that fail on both.
+    """
     names = git(
         trees.series,
         "diff",
@@ -97,13 +106,13 @@ def run_coccicheck(options: Options, trees: Trees) -> Verdict:
         label, before = patch.name.removesuffix(".cocci"), trees.base / name
         try:
             found = run_spatch(trees.series, patch, name)
-        except UserError as fault:
+        except UserError as error:
             other = name if before.exists() else "mm/mm_init.c"
             try:
                 run_spatch(trees.base, patch, other)
             except UserError:
                 return {"found": [], "failed": label}
-            return {"found": [f"{label}: {fault}"], "failed": ""}
+            return {"found": [f"{label}: {error}"], "failed": ""}
         if found and before.exists():
             found = find_added(run_spatch(trees.base, patch, name), found)
         return {"found": [f"{label}: {line}" for line in found], "failed": ""}

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What can be said of a patch, or of a cover letter, by reading it as mail."""
+"""Checks of a patch or a cover letter that only read its text."""
 
 import re
 
 COLUMNS = 75
 TAGS = re.compile(r"^(Signed-off|Reviewed|Acked|Tested)-by:", re.M)
 FILE = re.compile(r"^--- /dev/null\n\+\+\+ b/(\S+)\n@@ .* @@\n((?:\+.*\n){1,3})", re.M)
-# The subject prefixes that a folder's maintainers use; the first folder that fits a file counts.
+# The subject prefixes that a folder's maintainers use. All folders that a file is below count.
 AREAS = (
     ("tools/testing/selftests/mm/", r"selftests/mm"),
     ("arch/x86/", r"x86(/[\w-]+)?"),
@@ -20,9 +20,10 @@ AREAS = (
     ("Documentation/mm/", r"(Documentation|docs)/mm|mm/docs?|docs: mm"),
     ("MAINTAINERS", r"MAINTAINERS"),
 )
-# They follow the code that a patch is about.
+# A patch may touch these together with the code that it is about.
 ANYWHERE = ("MAINTAINERS", "Documentation/")
-# Endings of a description ("adds", "added", "adding") where the imperative is asked for (submitting-patches.rst), and words that only look so.
+# Words that describe ("adds", "added", "adding"), where submitting-patches.rst asks for the
+# imperative. IMPERATIVE holds those that only look so.
 DESCRIBES = re.compile(r"\w+(?:[^s]s|ed|ing)$")
 IMPERATIVE = {
     "bring",
@@ -41,7 +42,7 @@ IMPERATIVE = {
 
 
 def read_subject(mail: str) -> str:
-    """Return the subject on one line, without what is in brackets before it."""
+    """Return the subject on one line, without the brackets before it."""
     text = re.sub(r"\n[ \t]", " ", mail.split("\nSubject: ", 1)[1])
     return re.sub(r"^(\[[^]]*\] *)+", "", text.split("\n", 1)[0])
 
@@ -57,7 +58,10 @@ def list_new(mail: str) -> list[str]:
 
 
 def judge_prefix(prefix: str, touched: list[str]) -> list[str]:
-    """Return why no touched file asks for a subject with this prefix; nothing if one does, or if there are no files."""
+    """Return what is wrong with a subject's prefix for the touched files.
+
+    Nothing is wrong with it when there are no files.
+    """
     about = (
         [name for name in touched if not name.startswith(ANYWHERE)]
         or [name for name in touched if name != "MAINTAINERS"]
@@ -70,12 +74,16 @@ def judge_prefix(prefix: str, touched: list[str]) -> list[str]:
     ):
         return []
     return [
-        f"prefix {prefix} does not fit {about[0]}: {' or '.join(sorted(rules)) or 'nothing is known of that folder, see review/lint.py'}"
+        f"prefix {prefix} does not fit {about[0]}: "
+        + (" or ".join(sorted(rules)) or "review/lint.py does not know that folder")
     ]
 
 
 def judge_subject(mail: str) -> list[str]:
-    """Return what is wrong with the subject: its length, prefix, case (mm, lib: lower; x86: upper, maintainer-tip.rst), mood."""
+    """Return what is wrong with the subject: its length, prefix, case or mood.
+
+    After the prefix, mm and lib go on in lower case, x86 in upper case (maintainer-tip.rst).
+    """
     whole, touched = read_subject(mail), list_touched(mail)
     prefix, colon, said = whole.rpartition(": ")
     first = said.split(" ")[0]
@@ -94,7 +102,7 @@ def judge_subject(mail: str) -> list[str]:
 
 
 def judge_body(mail: str) -> list[str]:
-    """Return what is wrong with the message: nothing said, or lines that are too long."""
+    """Return what is wrong with the message: it is empty, or lines are too long."""
     message = (
         mail.split("\n\n", 1)[1].split("\n---\n", 1)[0]
         if "\n---\n" in mail
@@ -108,7 +116,7 @@ def judge_body(mail: str) -> list[str]:
 
 
 def judge_tags(mail: str) -> list[str]:
-    """Return tags that nobody gave, and new files without licence."""
+    """Return the tags that nobody gave, and the new files without a licence."""
     return [f"tag that nobody gave: {tag[0]}" for tag in TAGS.finditer(mail)] + [
         f"new file without SPDX identifier: {file[1]}"
         for file in FILE.finditer(mail)

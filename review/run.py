@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make review`: what the series' reviewers and their robots would say, one line for each patch and check.
+"""`make review`: check the series as its reviewers and their robots would.
 
-Every check compares with the base, or with the patch before: only what the
-series adds is a finding. A check that could not be run is one too.
+It prints one line for each patch and check. Every check compares with the base or with the patch
+before, so only what the series adds is a finding. A check that cannot run is a finding too.
 """
 
 import dataclasses
@@ -29,7 +29,7 @@ from review.builds import Builds, compare_warnings
 from review.cocci import run_coccicheck
 from review.verdict import Skip, Verdict, keep_result
 
-# The checks of one patch by its files; each takes the worktrees of the worktrees and the step.
+# The checks of the files of a patch. Each takes the folder of the worktrees and the patch.
 FILES: dict[str, Callable[[Path, Patch], Verdict]] = {
     "white space": scripts.check_whitespace,
     "kernel-doc": scripts.compare_tool(scripts.run_kernel_doc),
@@ -37,6 +37,7 @@ FILES: dict[str, Callable[[Path, Patch], Verdict]] = {
     "shellcheck": scripts.compare_tool(scripts.run_shellcheck),
     "MAINTAINERS": scripts.check_maintainers,
 }
+# The checks of a mail. Each takes its text.
 MAIL: dict[str, Callable[[str], list[str]]] = {
     "subject": lint.judge_subject,
     "message": lint.judge_body,
@@ -46,7 +47,7 @@ MAIL: dict[str, Callable[[str], list[str]]] = {
 
 @dataclass
 class Table:
-    """The lines of a review as they come in, printed at once."""
+    """The results of a review, each of which is printed at once."""
 
     good: int = 0
     bad: int = 0
@@ -54,7 +55,7 @@ class Table:
     skips: list[str] = field(default_factory=list)
 
     def check(self, about: str, name: str, make: Callable[[], Verdict]) -> None:
-        """Run a check and print its line; a UserError in it is a finding."""
+        """Run a check and print its line. A UserError in it is a finding."""
         what = f"{about:<24} {name:<16}"
         try:
             verdict = make()
@@ -62,8 +63,8 @@ class Table:
             self.skips.append(f"{what} {reason}")
             say(f"{what} SKIPPED: {reason}")
             return
-        except UserError as fault:
-            verdict = Verdict([f"could not be checked: {fault}", *fault.shown])
+        except UserError as error:
+            verdict = Verdict([f"could not be checked: {error}", *error.shown])
         self.good += not verdict.findings
         self.bad += bool(verdict.findings)
         note = f" ({verdict.note})" if verdict.note else ""
@@ -73,17 +74,22 @@ class Table:
             self.findings.append(f"{what} {finding}")
 
     def end(self) -> None:
-        """Print the summary; Raises UserError if there are findings."""
+        """Print the summary.
+
+        Raises UserError when there are findings.
+        """
         print()
         for title, lines in (("findings", self.findings), ("skipped", self.skips)):
             for line in lines:
                 print(f"{title}: {line}")
         say(
-            f"{self.good + self.bad + len(self.skips)} checks: {self.good} ok, {self.bad} with {len(self.findings)} findings, {len(self.skips)} skipped"
+            f"{self.good + self.bad + len(self.skips)} checks: {self.good} ok, "
+            f"{self.bad} with {len(self.findings)} findings, {len(self.skips)} skipped"
         )
         if self.findings:
             raise UserError(
-                f"the review has {len(self.findings)} findings: mend them in the branch `series` and run 'make export'"
+                f"the review has {len(self.findings)} findings: "
+                "fix them in the branch `series` and run 'make export'"
             )
 
 
@@ -97,7 +103,7 @@ def list_mails(series: list[Path]) -> Iterator[tuple[str, Path]]:
 def run_reading_checks(
     table: Table, options: Options, worktrees: Path, stack: list[Path], patches: list[Patch]
 ) -> None:
-    """Run the checks that only read: of each mail, then of each patch's files."""
+    """Run the checks that build nothing: on each mail, then on the files of each patch."""
     base, store = git(worktrees / "base", "rev-parse", "base"), options.build / "review"
     for about, mail in list_mails(stack):
         text = mail.read_text()
@@ -115,31 +121,34 @@ def run_reading_checks(
                 )
             ),
         )
-    for one in patches:
+    for patch in patches:
         key: list[str | bytes] = [
             base,
             git(
-                worktrees / "base", "rev-parse", f"{one.parent}^{{tree}}", f"{one.commit}^{{tree}}"
+                worktrees / "base",
+                "rev-parse",
+                f"{patch.parent}^{{tree}}",
+                f"{patch.commit}^{{tree}}",
             ),
         ]
         for name, judge in FILES.items():
             table.check(
-                one.name,
+                patch.name,
                 name,
                 lambda: Verdict(
                     **keep_result(
                         store,
                         name.replace(" ", "-"),
                         key,
-                        lambda: dataclasses.asdict(judge(worktrees, one)),
+                        lambda: dataclasses.asdict(judge(worktrees, patch)),
                     )
                 ),
             )
 
 
-def check_vm(builds: Builds, one: Patch) -> Verdict:
-    """Build and boot the VM's kernel, rebind, run the KUnit suites that exist by then."""
-    made = builds.vm(one.commit, f"the VM's kernel at {one.name}")
+def check_vm(builds: Builds, patch: Patch) -> Verdict:
+    """Build and boot the VM's kernel, rebind, and run the KUnit suites that the patch has."""
+    made = builds.vm(patch.commit, f"the VM's kernel at {patch.name}")
     suites = (
         f"KUnit: {made['cases']} cases of {', '.join(made['suites'])}"
         if made["suites"]
@@ -148,52 +157,52 @@ def check_vm(builds: Builds, one: Patch) -> Verdict:
     return Verdict(made["warnings"], f"bzImage; boots; both drivers rebound; {suites}")
 
 
-def check_allnoconfig(builds: Builds, one: Patch) -> Verdict:
-    """Build the touched folders with allnoconfig."""
-    what = f"mm, lib, arch/x86/lib with allnoconfig at {one.name}"
-    return Verdict(builds.folders(one.commit, KernelConfig("none"), what))
+def check_allnoconfig(builds: Builds, patch: Patch) -> Verdict:
+    """Build mm/, lib/ and arch/x86/lib/ with allnoconfig."""
+    what = f"mm, lib, arch/x86/lib with allnoconfig at {patch.name}"
+    return Verdict(builds.folders(patch.commit, KernelConfig("none"), what))
 
 
-def check_without(builds: Builds, one: Patch) -> Verdict:
-    """Build the touched folders without ZONE_DEVICE."""
-    what = f"mm, lib, arch/x86/lib without ZONE_DEVICE at {one.name}"
-    return Verdict(builds.folders(one.commit, builds.without_zone_device(one.commit), what))
+def check_without(builds: Builds, patch: Patch) -> Verdict:
+    """Build mm/, lib/ and arch/x86/lib/ without ZONE_DEVICE."""
+    what = f"mm, lib, arch/x86/lib without ZONE_DEVICE at {patch.name}"
+    return Verdict(builds.folders(patch.commit, builds.without_zone_device(patch.commit), what))
 
 
-def compile_both(builds: Builds, one: Patch, what: str) -> Iterator[Any]:
-    """Yield what is known of the touched objects before and after a patch."""
-    for commit, at in ((one.parent, "before"), (one.commit, "after")):
-        yield builds.checked(commit, f"the touched objects {at} {one.name}")[what]
+def compile_both(builds: Builds, patch: Patch, what: str) -> Iterator[Any]:
+    """Yield one result of Builds.checked(), named what, before and after a patch."""
+    for commit, at in ((patch.parent, "before"), (patch.commit, "after")):
+        yield builds.checked(commit, f"the touched objects {at} {patch.name}")[what]
 
 
 def check_messages(tool: str) -> Callable[[Builds, Patch], Verdict]:
-    """Return the check that compares what the compiler at W=1, or sparse, says."""
-    return lambda builds, one: compare_warnings(*compile_both(builds, one, tool))
+    """Return the check that compares the messages of a tool: gcc (with W=1) or sparse."""
+    return lambda builds, patch: compare_warnings(*compile_both(builds, patch, tool))
 
 
-def check_page_size(builds: Builds, one: Patch) -> Verdict:
+def check_page_size(builds: Builds, patch: Patch) -> Verdict:
     """Compare the size of struct page."""
-    before, after = compile_both(builds, one, "page")
+    before, after = compile_both(builds, patch, "page")
     return Verdict(
         [f"struct page grows from {before} to {after} bytes"] * (after > before),
         f"{before} -> {after} bytes",
     )
 
 
-def check_sanitizers(builds: Builds, one: Patch) -> Iterator[tuple[str, Callable[[], Verdict]]]:
-    """Yield the check of each sanitizer's own test that a patch touches."""
-    for folder, architecture in SANITIZERS.items():
+def check_sanitizers(builds: Builds, patch: Patch) -> Iterator[tuple[str, Callable[[], Verdict]]]:
+    """Yield a name and a check for each sanitizer whose own tests a patch touches."""
+    for folder, target in SANITIZERS.items():
         names = [
             name
-            for name in lint.list_touched(one.patch.read_text())
+            for name in lint.list_touched(patch.patch.read_text())
             if name.startswith(folder) and name.endswith(".c")
         ]
         if names:
 
-            def check(architecture: Target = architecture, names: list[str] = names) -> Verdict:
+            def check(target: Target = target, names: list[str] = names) -> Verdict:
                 before, after = (
-                    builds.checked(commit, f"{names[0]} {at} {one.name}", architecture, names)
-                    for commit, at in ((one.parent, "before"), (one.commit, "after"))
+                    builds.checked(commit, f"{names[0]} {at} {patch.name}", target, names)
+                    for commit, at in ((patch.parent, "before"), (patch.commit, "after"))
                 )
                 return compare_warnings(
                     before["gcc"] + before["sparse"], after["gcc"] + after["sparse"]
@@ -213,7 +222,10 @@ BUILT: dict[str, Callable[[Builds, Patch], Verdict]] = {
 
 
 def check_bloat(options: Options, trees: Trees) -> Verdict:
-    """Say how the kernel's size changes, by scripts/bloat-o-meter over both kernels of `make bench`; that is no finding."""
+    """Note how the kernel's size changes, which is never a finding.
+
+    scripts/bloat-o-meter compares the two kernels of `make bench`.
+    """
     base, series = (kernel.image.parent / "vmlinux" for kernel in build_pair(options, trees))
     said = run([trees.base / "scripts/bloat-o-meter", base, series], "bloat-o-meter").splitlines()
     total = re.search(r"Before=(\d+), After=(\d+), chg (\S+)", said[-1])
@@ -223,8 +235,11 @@ def check_bloat(options: Options, trees: Trees) -> Verdict:
 
 
 def run_review(options: Options) -> None:
-    """Run every check over series/ and print the table; Raises UserError if anything was found."""
-    # Whatever make bench is to measure, this boots x86-64.
+    """Run every check over series/ and print the table.
+
+    Raises UserError when there are findings.
+    """
+    # ARCH= is for make bench. The review always boots x86-64.
     options = dataclasses.replace(options, arch="x86_64")
     trees, stack, table = apply_series(options), list_topics(), Table()
     worktrees = trees.base.parent
@@ -238,11 +253,11 @@ def run_review(options: Options) -> None:
     table.check("series", "coccicheck", lambda: run_coccicheck(options, trees))
     table.check("series", "older kernel", lambda: check_backport(options, trees, patches))
     builds = Builds(options, trees)
-    for one in patches:
+    for patch in patches:
         for name, judge in BUILT.items():
-            table.check(one.name, name, lambda: judge(builds, one))
-        for name, check in check_sanitizers(builds, one):
-            table.check(one.name, name, check)
+            table.check(patch.name, name, lambda: judge(builds, patch))
+        for name, check in check_sanitizers(builds, patch):
+            table.check(patch.name, name, check)
     table.check("series", "bloat-o-meter", lambda: check_bloat(options, trees))
     table.end()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kernel's own scripts, and their kind, over the files of one patch: what they say after it that they did not say before."""
+"""Run the kernel's scripts and similar tools over the files of a patch, before and after it."""
 
 import os
 import re
@@ -19,29 +19,32 @@ C_FILE = (".c", ".h")
 SHEBANG = re.compile(r"#!\s*/\S*\b(?:ba|da)?sh\b")
 EVERYTHING = {"THE REST"}
 FALSE = re.compile(
-    # The bus of persistent memory, in /sys/bus/nd.
+    # nd is the bus of persistent memory, /sys/bus/nd.
     r"TYPO_SPELLING: 'nd' may be misspelled"
-    # memcpy_nt(), like the memcpy() of fortify-string.h, asks for the sizes of its arguments, which does not evaluate them.
+    # memcpy_nt(), like memcpy() in fortify-string.h, asks for the sizes of its arguments. That
+    # does not evaluate them.
     r"|MACRO_ARG_REUSE: Macro argument reuse '(?:dst|src)'"
 )
 
 
 def run_checkpatch(base: Path, mail: Path) -> list[str]:
-    """Return what the base's checkpatch.pl --strict --codespell says of a patch or cover letter, without the missing sign-off and what FALSE holds."""
-    # Asked of Debian's Python, whose package it is; another one first in PATH would make checkpatch.pl go without.
+    """Return what the base's checkpatch.pl --strict --codespell says about a patch or cover letter.
+
+    A missing sign-off and what FALSE matches are left out.
+    """
+    # codespell is installed for Debian's Python. checkpatch.pl would ask the first Python in PATH
+    # and check no spelling if codespell is not there.
     where = "import codespell_lib, os; print(os.path.dirname(codespell_lib.__file__))"
-    words = (
-        Path(run(["/usr/bin/python3", "-c", where], "looking for codespell's words").strip())
-        / "data/dictionary.txt"
-    )
-    if not words.exists():
-        raise UserError(f"{words} is missing: run 'make tools'")
+    found = run(["/usr/bin/python3", "-c", where], "looking for codespell's dictionary").strip()
+    dictionary = Path(found) / "data/dictionary.txt"
+    if not dictionary.exists():
+        raise UserError(f"{dictionary} is missing: run 'make tools'")
     # spdxcheck.py needs this environment's Python.
     env = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     options = [
         "--strict",
         "--codespell",
-        f"--codespellfile={words}",
+        f"--codespellfile={dictionary}",
         "--no-signoff",
         "--terse",
         "--no-summary",
@@ -52,10 +55,10 @@ def run_checkpatch(base: Path, mail: Path) -> list[str]:
 
 
 def run_kernel_doc(base: Path, name: str, where: Path) -> list[str]:
-    """Return what kernel-doc -Wall says of a C file."""
+    """Return what kernel-doc -Wall says about a C file."""
     if not name.endswith(C_FILE):
         return []
-    # It says some things twice.
+    # kernel-doc prints some warnings twice.
     return strip_lines(
         dict.fromkeys(
             ask_tool(
@@ -66,7 +69,7 @@ def run_kernel_doc(base: Path, name: str, where: Path) -> list[str]:
 
 
 def run_checkincludes(base: Path, name: str, where: Path) -> list[str]:
-    """Return what a C file includes twice."""
+    """Return the headers that a C file includes twice."""
     if not name.endswith(C_FILE):
         return []
     return [
@@ -77,7 +80,7 @@ def run_checkincludes(base: Path, name: str, where: Path) -> list[str]:
 
 
 def run_shellcheck(base: Path, name: str, where: Path) -> list[str]:
-    """Return what shellcheck says of a shell script."""
+    """Return what shellcheck says about a shell script."""
     with (where / name).open("rb") as file:
         first = file.readline().decode(errors="replace")
     return (
@@ -88,7 +91,7 @@ def run_shellcheck(base: Path, name: str, where: Path) -> list[str]:
 
 
 def extract_files(worktrees: Path, commit: str, names: list[str], where: Path) -> None:
-    """Write the files of a commit that it has among names below where."""
+    """Write those files of names that a commit has to the folder where."""
     for row in git(worktrees / "base", "ls-tree", "-r", commit, "--", *names).splitlines():
         mode, name = row.split(" ", 1)[0], row.split("\t", 1)[1]
         (where / name).parent.mkdir(parents=True, exist_ok=True)
@@ -102,11 +105,14 @@ def extract_files(worktrees: Path, commit: str, names: list[str], where: Path) -
 
 
 def compare_tool(tool: Callable[[Path, str, Path], list[str]]) -> Callable[[Path, Patch], Verdict]:
-    """Return the check of a patch that compares what a tool says of each touched file before and after."""
+    """Return a check that runs a tool over the touched files before and after a patch.
 
-    def check(worktrees: Path, step: Patch) -> Verdict:
-        names, said = lint.list_touched(step.patch.read_text()), []
-        for commit in (step.parent, step.commit):
+    What the tool says only after the patch is a finding.
+    """
+
+    def check(worktrees: Path, patch: Patch) -> Verdict:
+        names, said = lint.list_touched(patch.patch.read_text()), []
+        for commit in (patch.parent, patch.commit):
             with tempfile.TemporaryDirectory() as folder:
                 where = Path(folder)
                 extract_files(worktrees, commit, names, where)
@@ -123,12 +129,12 @@ def compare_tool(tool: Callable[[Path, str, Path], list[str]]) -> Callable[[Path
     return check
 
 
-def check_maintainers(worktrees: Path, step: Patch) -> Verdict:
-    """Find new files that MAINTAINERS, as the patch leaves it, gives to nobody in particular."""
-    names, found = lint.list_new(step.patch.read_text()), []
+def check_maintainers(worktrees: Path, patch: Patch) -> Verdict:
+    """Find new files that only THE REST in MAINTAINERS covers, as the patch leaves that file."""
+    names, found = lint.list_new(patch.patch.read_text()), []
     with tempfile.TemporaryDirectory() as folder:
         where = Path(folder)
-        extract_files(worktrees, step.commit, [*names, "MAINTAINERS"], where)
+        extract_files(worktrees, patch.commit, [*names, "MAINTAINERS"], where)
         for name in names:
             command: list[str | Path] = [
                 worktrees / "base/scripts/get_maintainer.pl",
@@ -144,15 +150,15 @@ def check_maintainers(worktrees: Path, step: Patch) -> Verdict:
             )
             sections = {section.split("\n", 1)[0] for section in lines.strip().split("\n\n")}
             if not sections - EVERYTHING:
-                found.append(f"{name} is in no section of MAINTAINERS")
+                found.append(f"{name} is not in any section of MAINTAINERS")
     return Verdict(found, f"{len(names)} new")
 
 
-def check_whitespace(worktrees: Path, step: Patch) -> Verdict:
-    """Find what git takes for white space errors."""
+def check_whitespace(worktrees: Path, patch: Patch) -> Verdict:
+    """Find what git considers white space errors."""
     return Verdict(
         ask_tool(
-            ["git", "-C", worktrees / "base", "diff", "--check", step.parent, step.commit],
+            ["git", "-C", worktrees / "base", "diff", "--check", patch.parent, patch.commit],
             worktrees,
             (0, 2),
         )

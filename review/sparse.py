@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The sparse that a kernel can be checked with: the installed one, or else a later one of Debian, built under build/."""
+"""Find a sparse that can check the kernel: the installed one, or a later one from Debian."""
 
 import shutil
 from pathlib import Path
@@ -15,7 +15,10 @@ SUITES = ("sid", "trixie-backports")
 
 
 def is_usable(program: str | Path, tree: Path) -> bool:
-    """Return whether the kernel's own check accepts a sparse; make leaves one that it rejects out with no more than a warning."""
+    """Return whether the kernel's own check accepts a sparse.
+
+    With a sparse that it rejects, make prints a warning and goes on without sparse.
+    """
     return (
         run(["sh", tree / "scripts/checker-valid.sh", program], "scripts/checker-valid.sh").strip()
         == "1"
@@ -23,7 +26,11 @@ def is_usable(program: str | Path, tree: Path) -> bool:
 
 
 def find_sparse(options: Options, tree: Path) -> Path:
-    """Return a sparse that the kernel tree accepts; Raises Skip when there is none to be had."""
+    """Return a sparse that the kernel tree accepts.
+
+    A later one from Debian is built under build/. Raises Skip when the installed one is too old and
+    Debian offers no other. Raises UserError when the kernel accepts neither.
+    """
     installed, made = shutil.which("sparse"), options.build / "sparse"
     if installed and is_usable(installed, tree):
         return Path(installed)
@@ -34,8 +41,8 @@ def find_sparse(options: Options, tree: Path) -> Path:
         apt = Apt(fetched, "deb-src")
         try:
             package = apt.fetch("sparse", apt.offered("sparse", SUITES))
-        except NotOffered as gone:
-            raise Skip(f"the installed sparse is too old for this kernel, and {gone}") from None
+        except NotOffered as reason:
+            raise Skip(f"the installed sparse is too old for this kernel; {reason}") from None
         announce(f"building {package.stem}")
         run(
             ["dpkg-source", "--no-check", "--extract", package, fetched / "source"],
@@ -48,11 +55,12 @@ def find_sparse(options: Options, tree: Path) -> Path:
         )
         if not is_usable(fetched / "source/sparse", tree):
             raise UserError(
-                f"{tree / 'scripts/checker-valid.sh'} accepts neither the installed sparse nor {package.stem}: install a later one"
+                f"{tree / 'scripts/checker-valid.sh'} accepts neither the installed sparse "
+                f"nor {package.stem}: install a later one"
             )
         shutil.copy(fetched / "source/sparse", options.build / "sparse.new")
         shutil.rmtree(fetched)
         (options.build / "sparse.new").rename(made)
     if not is_usable(made, tree):
-        raise UserError(f"{made} is no sparse that the kernel accepts: remove it")
+        raise UserError(f"the kernel does not accept {made}: remove it")
     return made

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a check found, and how it is kept for the next run."""
+"""The verdict of a check, and the cache that keeps results for the next run."""
 
 import json
 import subprocess
@@ -17,22 +17,23 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class Verdict:
-    """The findings of a check, none if all is well, and a note to its line."""
+    """The findings of a check, which are none if all is well, and a note for its line."""
 
     findings: list[str] = field(default_factory=list)
     note: str = ""
 
 
 class Skip(Exception):
-    """A check that cannot be had here; the text is the reason."""
+    """A check cannot be run here; the text is the reason."""
 
 
 def keep_result(
     folder: Path, name: str, parts: Iterable[str | bytes], make: Callable[[], Made]
 ) -> Made:
-    """Return what make() returns, which must be JSON, from an earlier run if nothing has changed.
+    """Return what make() returns, or what it returned in an earlier run with the same inputs.
 
-    That is parts and all of the harness. Nothing is kept of a UserError.
+    The inputs are parts and all files of the harness. The result must be JSON. A UserError is not
+    kept.
     """
 
     def write(new: Path) -> None:
@@ -48,12 +49,21 @@ def ask_tool(
     fine: Sequence[int] = (0, 1),
     env: dict[str, str] | None = None,
 ) -> list[str]:
-    """Return the lines that a checking tool prints; Raises UserError when it cannot be run or ends with a status that is not fine."""
+    """Return the lines that a checking tool prints.
+
+    Raises UserError when it cannot be run, or when it ends with a status that is not in fine.
+    """
     try:
         done = subprocess.run(
-            [str(word) for word in command], cwd=where, env=make_environment(env), text=True, errors="replace",
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+            [str(arg) for arg in command],
+            cwd=where,
+            env=make_environment(env),
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
     except FileNotFoundError as error:
         raise UserError(
             f"{error.filename} is missing: run 'make review', which installs it"
@@ -61,6 +71,7 @@ def ask_tool(
     lines = [line for line in done.stdout.splitlines() if line.strip()]
     if done.returncode not in fine:
         raise UserError(
-            f"{Path(command[0]).name} ended with status {done.returncode}: {lines[0] if lines else 'it said nothing'}"
+            f"{Path(command[0]).name} ended with status {done.returncode}: "
+            f"{lines[0] if lines else 'no output'}"
         )
     return lines

@@ -54,7 +54,7 @@ GOOD = (
         (
             "mm/x.c",
             "net/x.c",
-            ["prefix mm does not fit net/x.c: nothing is known of that folder, see review/lint.py"],
+            ["prefix mm does not fit net/x.c: review/lint.py does not know that folder"],
         ),
         ("mm/x.c", "MAINTAINERS", ["prefix mm does not fit MAINTAINERS: MAINTAINERS"]),
     ],

@@ -68,7 +68,7 @@ def changed(name: str, old: str, new: str) -> dict[str, str]:
         ("shellcheck", changed("mm/run.sh", "echo", "cat $2\necho"), ["mm/run.sh: note: Double quote to prevent globbing and word splitting. [SC2086]"]),
         ("shellcheck", changed("mm/run.sh", "echo", "\n\necho"), []),
         ("shellcheck", {"mm/other": "#!/bin/bash\nls $1\n"}, ["mm/other: note: Double quote to prevent globbing and word splitting. [SC2086]"]),
-        ("MAINTAINERS", {"lib/new.c": "int x;\n"}, ["lib/new.c is in no section of MAINTAINERS"]),
+        ("MAINTAINERS", {"lib/new.c": "int x;\n"}, ["lib/new.c is not in any section of MAINTAINERS"]),
         ("MAINTAINERS", {"mm/new.c": "int x;\n"}, []),
         ("MAINTAINERS", {"lib/new.c": "int x;\n", **changed("MAINTAINERS", "F:\tmm/\n", "F:\tlib/new.c\nF:\tmm/\n")}, []),
     ],
@@ -132,7 +132,7 @@ def test_summary(
     if passes:
         table.end()
     else:
-        with pytest.raises(errors.UserError, match="the review has 2 findings: mend them"):
+        with pytest.raises(errors.UserError, match="the review has 2 findings: fix them"):
             table.end()
     said = capsys.readouterr().out
     assert summary in said
@@ -198,7 +198,7 @@ def test_patch_that_the_older_kernel_does_not_take(
         (
             "line 15;",
             "line of 15;",
-            "0001-mm-improve-line-15.patch does not apply, not even with git am -3: conflict in mm.c",
+            "0001-mm-improve-line-15.patch does not apply, even with git am -3: conflict in mm.c",
         ),
     ):
         (toy / "mm.c").write_text(whole.replace(old, new))
