@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What several test files share: the options of the run, a toy kernel repository, the real trees."""
+"""What several test files share: the options of the run, a toy repository, the real trees."""
 
 import os
 import subprocess
@@ -19,14 +19,17 @@ sys.dont_write_bytecode = True
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the cells of the matrix."""
+    """Mark the tests of the real trees as cells of the matrix."""
     for item in items:
         if "trees" in getattr(item, "fixturenames", ()):
             item.add_marker("cell")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print a line for each cell, in their order: its outcome, its time with that of what is made first for it, why it was skipped; then counts."""
+    """Print a line for each cell in order, then the counts.
+
+    A line shows the outcome, the time with that of the fixtures, and why the cell was skipped.
+    """
     lines: dict[str, tuple[str, float, str]] = {}
     for report in sorted(
         (
@@ -55,15 +58,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         )
     counts = Counter(outcome.lower() for outcome, _, _ in lines.values())
     terminalreporter.write_line(
-        f"{len(lines)} cells: {', '.join(f'{number} {outcome}' for outcome, number in sorted(counts.items()))}"
+        f"{len(lines)} cells: "
+        + ", ".join(f"{number} {outcome}" for outcome, number in sorted(counts.items()))
     )
 
 
 @pytest.fixture(scope="session")
 def chosen() -> Iterator[options.Options]:
-    """The options of this run, its build folder locked until the last test.
+    """The options of this run, with the build folder locked until the last test.
 
-    The tests name the architectures that they are about; ARCH= is for make bench.
+    Each test names its own architecture; ARCH= is for make bench.
     """
     found = options.read_options({**os.environ, "ARCH": ""})
     with folders.lock_build(found.build):
@@ -144,14 +148,14 @@ def toy_series(toy: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def toy_options(toy: Path, tmp_path: Path) -> options.Options:
-    """Options that take the toy as the base and build beside it."""
+    """The options that use the toy as the base and build beside it."""
     (tmp_path / "build").mkdir()
     return options.read_options({"LINUX": str(toy), "BUILD": str(tmp_path / "build")})
 
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Stage:
-    """Run a stage as a program of its own, in a build folder of its own."""
+    """Return a function that runs a stage as a program, in a build folder of its own."""
 
     def call(name: str, **env: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What several test files call."""
+"""Functions that several test files call."""
 
 import subprocess
 from collections.abc import Callable
@@ -27,5 +27,5 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def name_of(patch: Path) -> str:
-    """Name a patch by topic and number, for pytest."""
+    """Return the topic and number of a patch, as pytest's name for it."""
     return f"{patch.parent.name}/{patch.name[:4]}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The series' documentation: it builds, it names what exists, and every new file has its maintainers."""
+"""The series' documentation builds and names what exists, and every new file has maintainers."""
 
 import os
 import re
@@ -25,7 +25,7 @@ NEW = sorted({path for old, path in TOUCHED if old == "/dev/null"})
 SOURCES = sorted({path for _, path in TOUCHED if path.endswith((".c", ".h"))})
 PAGES = [path for path in NEW if re.match(r"Documentation/.*\.rst$", path)]
 MENTIONED = re.compile(r"\b(\w+)\(\)|\b(CONFIG_\w+)")
-# Whom a new file has to reach, by the folder that it lies in; of several, the longest counts.
+# Whom a new file must reach, by its folder. If several folders match, the longest counts.
 ADDRESSES = {
     "Documentation/mm/": {"linux-mm@kvack.org", "linux-doc@vger.kernel.org"},
     "include/linux/": {"linux-hardening@vger.kernel.org"},
@@ -41,13 +41,13 @@ CATCH_ALL = {"THE REST", ""}
 
 
 def tools() -> dict[str, str]:
-    """Return the environment in which the kernel's scripts find this Python and leave no bytecode in the tree."""
+    """Return an environment in which the kernel's scripts use this Python and write no bytecode."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     return {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def added(trees: tree.Trees, base: str, series: str) -> list[str]:
-    """Return the lines that only the series' output has; paths of the trees and line numbers do not count."""
+    """Return the lines that only the series' output has, without line numbers and tree paths."""
     plain = (
         warnings.strip_lines(said.replace(f"{where}/", "").splitlines())
         for said, where in ((base, trees.base), (series, trees.series))
@@ -59,7 +59,7 @@ def added(trees: tree.Trees, base: str, series: str) -> list[str]:
 def docs(chosen: options.Options, trees: tree.Trees) -> dict[str, tuple[Path, str]]:
     """The HTML folder and what Sphinx said, for base and series.
 
-    Both are built from nothing: Sphinx says nothing about a page that it built before.
+    Both are built from scratch: Sphinx says nothing about a page that it built before.
     """
     made = {}
     for name, source in (("base", trees.base), ("series", trees.series)):
@@ -84,7 +84,8 @@ def docs(chosen: options.Options, trees: tree.Trees) -> dict[str, tuple[Path, st
         for folder in FOLDERS.split():
             if not (html / folder / "index.html").exists():
                 raise errors.UserError(
-                    f"htmldocs of the {name} tree made no {folder}/index.html: {said.strip().splitlines()[-1:]}"
+                    f"htmldocs of the {name} tree made no {folder}/index.html: "
+                    f"{said.strip().splitlines()[-1:]}"
                 )
         made[name] = html, said
     return made
@@ -111,7 +112,7 @@ def test_there_is_a_page() -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_page_is_rendered(trees: tree.Trees, docs: dict[str, tuple[Path, str]], page: str) -> None:
-    """Under its title, and listed under it in the folder's index."""
+    """The page has its title, and the folder's index lists it under that title."""
     html = docs["series"][0] / Path(page).relative_to("Documentation").with_suffix(".html")
     title = re.search(r"^=+\n(.+)\n=+$", (trees.series / page).read_text(), re.M)
     assert title
@@ -124,7 +125,7 @@ def test_page_is_rendered(trees: tree.Trees, docs: dict[str, tuple[Path, str]], 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_page_names_what_exists(trees: tree.Trees, page: str) -> None:
-    """Each function and each option that a page mentions is one of the series' tree."""
+    """The series' tree has each function and each option that a page mentions."""
     mentioned = [
         match[1] or match[2] for match in MENTIONED.finditer((trees.series / page).read_text())
     ]
@@ -158,8 +159,8 @@ def test_no_new_warning_from_kernel_doc(trees: tree.Trees, path: str) -> None:
 
 @pytest.mark.parametrize("path", NEW)
 def test_maintainers(trees: tree.Trees, path: str) -> None:
-    """get_maintainer.pl gives a maintainer of more than everything, and the lists of the folder."""
-    words: list[str | Path] = [
+    """get_maintainer.pl names a maintainer besides THE REST, and the lists of the folder."""
+    args: list[str | Path] = [
         "perl",
         "scripts/get_maintainer.pl",
         "--no-git",
@@ -167,7 +168,7 @@ def test_maintainers(trees: tree.Trees, path: str) -> None:
         "-f",
         path,
     ]
-    said = command.run(words, "get_maintainer.pl", cwd=trees.series, env=tools())
+    said = command.run(args, "get_maintainer.pl", cwd=trees.series, env=tools())
     who = re.findall(r"^(?:.*<)?([^\s<>]+@[^\s<>]+)>? \((\w[\w ]*?)(?::(.*))?\)$", said, re.M)
     folder = max((folder for folder in ADDRESSES if path.startswith(folder)), key=len, default="")
     assert folder, f"name the lists of {path} in ADDRESSES"

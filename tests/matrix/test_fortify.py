@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""FORTIFY_SOURCE: memcpy_nt() past the end of an object whose size the compiler knows is rejected, by the kernel's own build-time tests."""
+"""FORTIFY_SOURCE rejects a memcpy_nt() past the end of an object whose size is known.
+
+The kernel's own build-time tests check that.
+"""
 
 import pytest
 from support import need
@@ -10,7 +13,7 @@ from harness.kernel import tree
 
 FULL = pytest.mark.full
 KINDS = ("read_overflow2", "read_overflow2_field", "write_overflow", "write_overflow_field")
-# x86-64 has a memcpy_nt() of its own; the others fall back to memcpy().
+# x86-64 has its own memcpy_nt(). The others fall back to memcpy().
 CELLS = [
     pytest.param(compile.X86_64, id="x86_64"),
     pytest.param(compile.CLANG, id="x86_64-clang", marks=FULL),

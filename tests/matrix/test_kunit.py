@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The KUnit suites on each machine that has them, and what becomes of a report that is not all green."""
+"""The KUnit suites on each architecture that has them."""
 
 import pytest
 from support import need
@@ -26,7 +26,7 @@ def test_suites(chosen: options.Options, trees: tree.Trees, name: str) -> None:
 
 @pytest.mark.full
 def test_memmap_of_base(chosen: options.Options, trees: tree.Trees) -> None:
-    """The base's mm/mm_init.c passes zone_device_memmap: the patch that adds it, on the base alone."""
+    """The base passes zone_device_memmap too, with only the patch that adds it."""
     [adds] = command.git(
         trees.series, "log", "--format=%H", "--diff-filter=A", "base..series", "--", MEMMAP
     ).split()

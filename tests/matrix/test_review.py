@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The review's tools on the real trees: each finds a seeded fault."""
+"""The review's tools on the real trees: each finds a fault that was put in."""
 
 import json
 import re
@@ -13,19 +13,29 @@ from harness.kernel import patches, tree
 from review import builds, run, scripts, sparse
 
 Patch = Callable[[dict[str, str]], patches.Patch]
-# A base that is not clean itself.
+# A base that has findings of its own.
 BASE = {
-    "MAINTAINERS": "Maintainers List\n----------------\n\nMM\nM:\tA <a@example.org>\nL:\tlist@example.org\nS:\tMaintained\nF:\tmm/\n\n"
-                   "THE REST\nM:\tR <r@example.org>\nL:\trest@example.org\nS:\tBuried alive in reporters\nF:\t*\nF:\t*/\n",
-    "mm/x.c": "// SPDX-License-Identifier: GPL-2.0\n#include <a.h>\n#include <a.h>\n\n/**\n * old() - without its argument\n */\nvoid old(int a)\n{\n}\n",
+    "MAINTAINERS": (
+        "Maintainers List\n----------------\n\n"
+        "MM\nM:\tA <a@example.org>\nL:\tlist@example.org\nS:\tMaintained\nF:\tmm/\n\n"
+        "THE REST\nM:\tR <r@example.org>\nL:\trest@example.org\n"
+        "S:\tBuried alive in reporters\nF:\t*\nF:\t*/\n"
+    ),
+    "mm/x.c": (
+        "// SPDX-License-Identifier: GPL-2.0\n#include <a.h>\n#include <a.h>\n\n"
+        "/**\n * old() - without its argument\n */\nvoid old(int a)\n{\n}\n"
+    ),
     "mm/run.sh": "#!/bin/sh\n# SPDX-License-Identifier: GPL-2.0\necho $1\n",
-}  # fmt: skip
+}
 
 
 @pytest.fixture
 def patch(tmp_path: Path, trees: tree.Trees) -> Patch:
-    """Return what commits changes on top of BASE, with the kernel's own scripts beside them, as a patch of the review."""
-    repository = tmp_path / "home/base"
+    """Return a function that commits changes on top of BASE and returns them as a Patch.
+
+    The kernel's own scripts are in the repository too.
+    """
+    repository = tmp_path / "worktrees/base"
     repository.mkdir(parents=True)
     command.git(repository, "init", "-q")
 
@@ -67,11 +77,11 @@ def changed(name: str, old: str, new: str) -> dict[str, str]:
     ],
 )
 def test_checkpatch(patch: Patch, trees: tree.Trees, line: str, found: str) -> None:
-    step = patch(changed("mm/x.c", "{\n", f"{{\n\t{line}\n"))
-    step.patch.write_text(
-        step.patch.read_text().replace("\n---\n", "\nWhy this is done.\n---\n", 1)
+    made = patch(changed("mm/x.c", "{\n", f"{{\n\t{line}\n"))
+    made.patch.write_text(
+        made.patch.read_text().replace("\n---\n", "\nWhy this is done.\n---\n", 1)
     )
-    said = "\n".join(scripts.run_checkpatch(trees.base, step.patch))
+    said = "\n".join(scripts.run_checkpatch(trees.base, made.patch))
     assert found in said if found else said == ""
 
 
@@ -95,7 +105,8 @@ def test_sparse_that_is_too_old(chosen: options.Options, trees: tree.Trees, tmp_
         (
             "int zdm_seeded;\n",
             "sparse",
-            "mm/mm_init.c: sparse: warning: symbol 'zdm_seeded' was not declared. Should it be static?",
+            "mm/mm_init.c: sparse: warning: symbol 'zdm_seeded' was not declared. "
+            "Should it be static?",
         ),
     ],
 )
@@ -107,15 +118,15 @@ def test_seeded_warning(
     whole.write_text(command.git(base, "show", "series:mm/mm_init.c") + "\n" + text)
     blob = command.git(base, "hash-object", "-w", whole)
     index = {"GIT_INDEX_FILE": str(tmp_path / "index")}
-    for words in (
+    for args in (
         ["read-tree", "series"],
         ["update-index", "--cacheinfo", f"100644,{blob},mm/mm_init.c"],
     ):
-        command.run(["git", "-C", base, *words], "git", env=index)
-    made = command.run(["git", "-C", base, "write-tree"], "git", env=index).strip()
-    seeded = command.git(base, "commit-tree", "-p", "series", "-m", "seeded", made)
+        command.run(["git", "-C", base, *args], "git", env=index)
+    written = command.run(["git", "-C", base, "write-tree"], "git", env=index).strip()
+    seeded = command.git(base, "commit-tree", "-p", "series", "-m", "seeded", written)
     walk = builds.Builds(chosen, trees)
-    step = patches.Patch(Path("seeded/0001"), seeded, command.git(base, "rev-parse", "series"))
-    [finding] = run.BUILT["W=1" if tool == "gcc" else "sparse"](walk, step).findings
+    made = patches.Patch(Path("seeded/0001"), seeded, command.git(base, "rev-parse", "series"))
+    [finding] = run.BUILT["W=1" if tool == "gcc" else "sparse"](walk, made).findings
     assert re.match(found, finding)
     assert json.dumps(walk.checked(seeded, "the seeded object"))

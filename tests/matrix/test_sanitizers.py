@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kernels that check themselves: suites and rebinds without a report, and a report where there must be one."""
+"""Sanitizer kernels: suites and rebinds bring no report, and the control brings the one it must."""
 
 import functools
 from collections.abc import Callable
@@ -17,7 +17,10 @@ Build = Callable[[str], images.Kernel]
 
 @pytest.fixture(scope="module")
 def build(chosen: options.Options, trees: tree.Trees) -> Build:
-    """Build the series' kernel with a checker, once; skips where its compiler is missing."""
+    """Return a function that builds the series' kernel with a checker, once.
+
+    It skips the test when the compiler is missing.
+    """
 
     @functools.cache
     def made(name: str) -> images.Kernel:

@@ -21,7 +21,10 @@ def test_checkpatch(patch: Path, trees: tree.Trees) -> None:
 
 
 def test_round_trip(trees: tree.Trees, tmp_path: Path) -> None:
-    """The same bytes on the base that series/ was exported from; on a later 7.3.y only line numbers and blobs may differ."""
+    """An export gives the same bytes as series/ has.
+
+    On a later 7.3.y than series/ was exported from, line numbers and blob ids may differ.
+    """
     shutil.copytree(folders.ROOT / "series", tmp_path / "series")
     before = contents(tmp_path / "series")
     export.export_topics(trees.series, topics.list_topics(tmp_path / "series"))

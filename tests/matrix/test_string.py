@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The inline MOVNTI of x86-64, as compilers make it from the series' headers."""
+"""The inline MOVNTI that compilers emit from the series' headers on x86-64."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from harness.replay import build
 def test_each_memcpy_flushcache_is_a_movnti(
     chosen: options.Options, trees: tree.Trees, tmp_path: Path, name: str
 ) -> None:
-    """Fails on the base with gcc 12, which stores the second field by a plain MOV."""
+    """On the base this fails with gcc 12, which stores the second field with a plain MOV."""
     config = build.CONFIGS[name]
     need(config.missing())
     kernel = build.build_objects(chosen, trees.series, config)

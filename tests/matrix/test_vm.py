@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Both kernels built, booted and rebound in the VM, their consoles clean; no time is judged."""
+"""Both kernels build, boot and rebind in the VM with clean consoles. The times do not matter."""
 
 import dataclasses
 import re
@@ -21,7 +21,7 @@ Build = Callable[[str], images.Kernel]
 
 @pytest.fixture(scope="session")
 def build(chosen: options.Options, trees: tree.Trees) -> Build:
-    """Build a kernel by name."""
+    """Return a function that builds a kernel by name."""
     return lambda name: images.build_kernel(chosen, name, getattr(trees, name))
 
 
@@ -65,7 +65,7 @@ def test_real_panic_is_seen(build: Build, tmp_path: Path) -> None:
 
 
 def test_copy_is_inline(build: Build) -> None:
-    """A struct page of 64 bytes is copied by eight MOVNTI in one stretch, which neither calls nor jumps."""
+    """Eight MOVNTI without a call or a jump between them copy a struct page of 64 bytes."""
     code = command.run(
         ["objdump", "-d", "--no-show-raw-insn", build("series").image.parent / "mm_init.o"],
         "objdump",
@@ -78,5 +78,5 @@ def test_copy_is_inline(build: Build) -> None:
 
 
 def test_copies_are_drained(build: Build) -> None:
-    """In the kernel that is booted, as in those of the replay."""
+    """The kernel that boots drains its copies; test_replay.py checks those of the replay."""
     assert find_undrained(build("series").image.parent / "mm_init.o") == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Files that appear whole or not at all, and results that are kept while nothing has changed."""
+"""Files that appear whole or not at all, and results that are kept until an input changes."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The figures of README.md, cover letters and messages: results/ bears them out, or it is seen."""
+"""The figures of README.md, cover letters and messages: results/ must bear them out."""
 
 import json
 from collections.abc import Callable
@@ -146,7 +146,7 @@ def toy(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def edit(toy: Path) -> Edit:
-    """A function that replaces words, which stand there once, in a file of the toy."""
+    """Return a function that replaces words, which occur once, in a file of the toy."""
 
     def replace(name: str, old: str, new: str) -> None:
         text = (toy / name).read_text()
@@ -157,7 +157,7 @@ def edit(toy: Path) -> Edit:
 
 
 def test_results_bear_out_every_figure(capsys: pytest.CaptureFixture[str]) -> None:
-    """What has no record is printed, whether output is captured or not."""
+    """Print the claims without a record, even when pytest captures the output."""
     with capsys.disabled():
         for claim in claims.list_unrecorded(claims.read_claims((ROOT / claims.CLAIMS).read_text())):
             print(f"\n{claims.NO_RECORD}: {claim}", end="")
@@ -209,7 +209,7 @@ def test_figure_of_the_readme_changed(toy: Path, edit: Edit) -> None:
     ],
 )
 def test_wrong_figure(toy: Path, edit: Edit, name: str, old: str, new: str, expected: str) -> None:
-    """In the text and in docs/claims.md alike."""
+    """The text and docs/claims.md agree, but results/ does not."""
     edit("README.md" if name == "README.md" else f"series/{name}-cover-letter.patch", old, new)
     edit(claims.CLAIMS, old, new)
     [wrong] = claims.check(toy)

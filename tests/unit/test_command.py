@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Programs: what they inherit, and how their failure reads."""
+"""Programs: which variables they inherit, and the message when they fail."""
 
 from pathlib import Path
 
@@ -17,7 +17,8 @@ def test_failing_command_is_one_line_and_logged(tmp_path: Path) -> None:
             [
                 "sh",
                 "-c",
-                "echo '  CC utxferror.o'; echo 'a.c:1: error: no semicolon'; echo 'make: *** [a.o] Error 1'; exit 2",
+                "echo '  CC utxferror.o'; echo 'a.c:1: error: no semicolon'; "
+                "echo 'make: *** [a.o] Error 1'; exit 2",
             ],
             "building",
             log=tmp_path / "log",
@@ -45,7 +46,7 @@ HOSTILE = {
 
 
 def test_environment_of_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of the user's that changes what make, git or a compiler does reaches them."""
+    """Variables that change what make, git or a compiler does are not passed on."""
     for name, value in HOSTILE.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("https_proxy", "proxy:3128")

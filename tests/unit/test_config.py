@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Configurations: fragments compose, and no line vanishes."""
+"""Configurations: no option is in two fragments, and no line vanishes."""
 
 import re
 import time
@@ -32,7 +32,7 @@ def test_vanished_fragment_line(fragment: str, gone: list[str]) -> None:
 
 
 def gone(pid_file: Path) -> bool:
-    """Return whether the noted process is no more, given a moment."""
+    """Return whether the process in pid_file ends within a few seconds."""
     pid = int(pid_file.read_text())
     for _ in range(50):
         try:
@@ -54,7 +54,7 @@ def test_no_option_stands_in_two_fragments() -> None:
 
 
 def test_each_guest_has_a_fragment_and_a_configuration() -> None:
-    """Adding an architecture to the table asks for both."""
+    """A new architecture in the table needs both."""
     assert set(config.BOOTED) == set(GUESTS)
     for name, booted in config.BOOTED.items():
         assert booted.fragments[-1] == name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The console parser and the splat list, against consoles of real boots under tests/unit/fixtures/."""
+"""The console parser and the list of splats, tested on the console of a real boot."""
 
 from pathlib import Path
 
@@ -137,7 +137,7 @@ def test_page_count_of_a_namespace() -> None:
 
 
 def test_page_count_of_a_namespace_aligned_to_1_gib() -> None:
-    """98 GiB of data behind 1.6 GiB of memmap; of 4 GiB 3, of 2 GiB 1, of less nothing."""
+    """100 GiB hold 98 GiB of data behind 1.6 GiB of memmap; less than 2 GiB hold none."""
     gib = 2**18
     assert [DEVICES[2].count_pages(size) for size in (100, 4, 2, 1, 1 / 32)] == [
         98 * gib,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""CPUs are told apart by more than a model name that says nothing."""
+"""The description of a CPU says more than a model name that many CPUs share."""
 
 import pytest
 

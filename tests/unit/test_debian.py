@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Debian's archives in apt's sources."""
+"""The Debian archives in apt's sources."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ Lists = Callable[..., None]
 
 @pytest.fixture
 def lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lists:
-    """Give apt a source file, and lists of archives by the names that their Release files state."""
+    """Return a function that gives apt a source file, and archives with an origin each."""
 
     def fill(name: str, text: str, **origins: str) -> None:
         (tmp_path / "parts").mkdir()

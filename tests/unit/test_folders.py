@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The build folder: its mark, its lock, its room."""
+"""The build folder: its marker, its lock, the free space on its disk."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from harness.core import errors, folders
 
 
 def fault_of(done: "subprocess.CompletedProcess[str]") -> str:
-    """Return the one line of a stage that failed as it should."""
+    """Return the one line that a failed stage printed."""
     assert done.returncode == 1, done
     [line] = done.stderr.splitlines()
     return line

@@ -39,7 +39,10 @@ def test_too_little_memory() -> None:
 
 @pytest.fixture
 def qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Put a stand-in for QEMU first in PATH, and return what gives it a script; it notes its process id."""
+    """Put a stand-in for QEMU first in PATH, and return a function that gives it a script.
+
+    The stand-in writes its process id to the file pid.
+    """
     program = tmp_path / "bin/qemu-system-x86_64"
     program.parent.mkdir()
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
@@ -52,7 +55,7 @@ def qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Non
 
 
 def gone(pid_file: Path) -> bool:
-    """Return whether the noted process is no more, given a moment."""
+    """Return whether the process in pid_file ends within a few seconds."""
     pid = int(pid_file.read_text())
     for _ in range(50):
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kept kernels."""
+"""The kernels that are kept."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from harness.kernel.tree import apply_series
 def test_kernel_of_which_a_part_is_missing(
     toy_options: options.Options, toy_series: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As an earlier version of the harness, which kept other files, left it."""
+    """An earlier version of the harness, which kept other files, may have left it."""
     made = []
     base = apply_series(toy_options, toy_series).base
 
@@ -24,7 +24,7 @@ def test_kernel_of_which_a_part_is_missing(
         _source: Path,
         objects: Path,
         what: str,
-        *_words: str,
+        *_args: str,
         **_more: object,
     ) -> str:
         made.append(what)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What becomes of a KUnit report that is not all green."""
+"""KUnit reports with cases that did not pass."""
 
 import json
 from pathlib import Path

@@ -15,8 +15,11 @@ def complaints(mail: str) -> list[str]:
 
 
 GOOD = (
-    "From 0000 Mon Sep 17 00:00:00 2001\nFrom: A <a@example.org>\nSubject: [PATCH 1/2] mm: add a subject that goes on\n over the line\n\nBecause.\n---\n"
-    " mm/x.c | 1 +\n\ndiff --git a/mm/x.c b/mm/x.c\nnew file mode 100644\n--- /dev/null\n+++ b/mm/x.c\n@@ -0,0 +1,2 @@\n+// SPDX-License-Identifier: GPL-2.0\n+int x;\n"
+    "From 0000 Mon Sep 17 00:00:00 2001\nFrom: A <a@example.org>\n"
+    "Subject: [PATCH 1/2] mm: add a subject that goes on\n over the line\n\nBecause.\n---\n"
+    " mm/x.c | 1 +\n\ndiff --git a/mm/x.c b/mm/x.c\nnew file mode 100644\n"
+    "--- /dev/null\n+++ b/mm/x.c\n@@ -0,0 +1,2 @@\n"
+    "+// SPDX-License-Identifier: GPL-2.0\n+int x;\n"
 )
 
 

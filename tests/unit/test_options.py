@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The variables of make: what is refused, and where a measurement goes."""
+"""The variables of make: which values are refused, and where a measurement goes."""
 
 import pytest
 
@@ -8,24 +8,24 @@ from harness.core.architectures import GUESTS
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("env", "message"),
     [
         ({"ARCH": "sparc"}, "ARCH=sparc must be one of x86_64, arm64"),
         ({"ARCH": "arm64", "ACCEL": "kvm"}, "ACCEL=kvm cannot run an arm64 guest"),
     ],
 )
-def test_bad_choice(words: dict[str, str], message: str) -> None:
+def test_bad_choice(env: dict[str, str], message: str) -> None:
     with pytest.raises(errors.UserError, match=message):
-        options.read_options(words)
+        options.read_options(env)
 
 
 def test_measurements_do_not_mix() -> None:
-    homes = {
+    found = {
         options.read_options({"ARCH": arch, "ACCEL": accel}).bench
         for arch in GUESTS
         for accel in ("tcg", "icount")
     }
-    assert len(homes) == 2 * len(GUESTS)
+    assert len(found) == 2 * len(GUESTS)
 
 
 @pytest.mark.parametrize(

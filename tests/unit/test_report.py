@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The statistics against known values, the table and the plot against known samples."""
+"""The statistics of known values, and the table and the plot of known samples."""
 
 import copy
 import json
@@ -83,8 +83,8 @@ def test_change() -> None:
 def test_table() -> None:
     text = report.format_table(SAMPLES)
     assert (
-        "100 GiB, kernel 7.3.0-rc7, TCG (QEMU 7.2.22) on Some CPU, 2026-11-20, 2 boots x 2 rebinds per kernel"
-        in text
+        "100 GiB, kernel 7.3.0-rc7, TCG (QEMU 7.2.22) on Some CPU, 2026-11-20, "
+        "2 boots x 2 rebinds per kernel" in text
     )
     rows = [line.split() for line in text.splitlines()]
     assert [

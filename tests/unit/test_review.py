@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Each check of `make review` finds what a patch adds, and only that; a check that cannot run is a finding."""
+"""Each check of `make review` finds what a patch adds and only that, or says that it cannot run."""
 
 import re
 from collections.abc import Callable
@@ -12,19 +12,30 @@ from harness.kernel import patches, source, topics, tree
 from review import backport, builds, cocci, run, verdict
 
 Patch = Callable[[dict[str, str]], patches.Patch]
-# A base that is not clean itself.
+UNQUOTED = "{}: note: Double quote to prevent globbing and word splitting. [SC2086]"
+# A base that has findings of its own.
 BASE = {
-    "MAINTAINERS": "Maintainers List\n----------------\n\nMM\nM:\tA <a@example.org>\nL:\tlist@example.org\nS:\tMaintained\nF:\tmm/\n\n"
-                   "THE REST\nM:\tR <r@example.org>\nL:\trest@example.org\nS:\tBuried alive in reporters\nF:\t*\nF:\t*/\n",
-    "mm/x.c": "// SPDX-License-Identifier: GPL-2.0\n#include <a.h>\n#include <a.h>\n\n/**\n * old() - without its argument\n */\nvoid old(int a)\n{\n}\n",
+    "MAINTAINERS": (
+        "Maintainers List\n----------------\n\n"
+        "MM\nM:\tA <a@example.org>\nL:\tlist@example.org\nS:\tMaintained\nF:\tmm/\n\n"
+        "THE REST\nM:\tR <r@example.org>\nL:\trest@example.org\n"
+        "S:\tBuried alive in reporters\nF:\t*\nF:\t*/\n"
+    ),
+    "mm/x.c": (
+        "// SPDX-License-Identifier: GPL-2.0\n#include <a.h>\n#include <a.h>\n\n"
+        "/**\n * old() - without its argument\n */\nvoid old(int a)\n{\n}\n"
+    ),
     "mm/run.sh": "#!/bin/sh\n# SPDX-License-Identifier: GPL-2.0\necho $1\n",
-}  # fmt: skip
+}
 
 
 @pytest.fixture
 def patch(tmp_path: Path, trees: tree.Trees) -> Patch:
-    """Return what commits changes on top of BASE, with the kernel's own scripts beside them, as a patch of the review."""
-    repository = tmp_path / "home/base"
+    """Return a function that commits changes on top of BASE and returns them as a Patch.
+
+    The kernel's own scripts are in the repository too.
+    """
+    repository = tmp_path / "worktrees/base"
     repository.mkdir(parents=True)
     command.git(repository, "init", "-q")
 
@@ -58,45 +69,75 @@ def changed(name: str, old: str, new: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     "check, files, found",
     [
-        ("white space", changed("mm/x.c", "{\n", "{\n\tint x; \n"), ["mm/x.c:10: trailing whitespace.", "+\tint x; "]),
+        (
+            "white space",
+            changed("mm/x.c", "{\n", "{\n\tint x; \n"),
+            ["mm/x.c:10: trailing whitespace.", "+\tint x; "],
+        ),
         ("white space", changed("mm/x.c", "{\n", "{\n\tint x;\n"), []),
-        ("kernel-doc", changed("mm/x.c", "}\n", "}\n\n/**\n * new() - without its argument\n */\nvoid new(int b)\n{\n}\n"),
-         ["Warning: mm/x.c function parameter 'b' not described in 'new'"]),
+        (
+            "kernel-doc",
+            changed(
+                "mm/x.c",
+                "}\n",
+                "}\n\n/**\n * new() - without its argument\n */\nvoid new(int b)\n{\n}\n",
+            ),
+            ["Warning: mm/x.c function parameter 'b' not described in 'new'"],
+        ),
         ("kernel-doc", changed("mm/x.c", "// SPDX", "\n\n// SPDX"), []),
-        ("includecheck", changed("mm/x.c", "\n\n", "\n#include <b.h>\n#include <b.h>\n\n"), ["mm/x.c: b.h is included more than once."]),
+        (
+            "includecheck",
+            changed("mm/x.c", "\n\n", "\n#include <b.h>\n#include <b.h>\n\n"),
+            ["mm/x.c: b.h is included more than once."],
+        ),
         ("includecheck", changed("mm/x.c", "\n\n", "\n#include <b.h>\n\n"), []),
-        ("shellcheck", changed("mm/run.sh", "echo", "cat $2\necho"), ["mm/run.sh: note: Double quote to prevent globbing and word splitting. [SC2086]"]),
+        (
+            "shellcheck",
+            changed("mm/run.sh", "echo", "cat $2\necho"),
+            [UNQUOTED.format("mm/run.sh")],
+        ),
         ("shellcheck", changed("mm/run.sh", "echo", "\n\necho"), []),
-        ("shellcheck", {"mm/other": "#!/bin/bash\nls $1\n"}, ["mm/other: note: Double quote to prevent globbing and word splitting. [SC2086]"]),
-        ("MAINTAINERS", {"lib/new.c": "int x;\n"}, ["lib/new.c is not in any section of MAINTAINERS"]),
+        ("shellcheck", {"mm/other": "#!/bin/bash\nls $1\n"}, [UNQUOTED.format("mm/other")]),
+        (
+            "MAINTAINERS",
+            {"lib/new.c": "int x;\n"},
+            ["lib/new.c is not in any section of MAINTAINERS"],
+        ),
         ("MAINTAINERS", {"mm/new.c": "int x;\n"}, []),
-        ("MAINTAINERS", {"lib/new.c": "int x;\n", **changed("MAINTAINERS", "F:\tmm/\n", "F:\tlib/new.c\nF:\tmm/\n")}, []),
+        (
+            "MAINTAINERS",
+            {
+                "lib/new.c": "int x;\n",
+                **changed("MAINTAINERS", "F:\tmm/\n", "F:\tlib/new.c\nF:\tmm/\n"),
+            },
+            [],
+        ),
     ],
-)  # fmt: skip
+)
 def test_files(
     patch: Patch, tmp_path: Path, check: str, files: dict[str, str], found: list[str]
 ) -> None:
-    assert run.FILES[check](tmp_path / "home", patch(files)).findings == found
+    assert run.FILES[check](tmp_path / "worktrees", patch(files)).findings == found
 
 
 def test_tool_that_fails(patch: Patch, tmp_path: Path) -> None:
-    step = patch(changed("mm/x.c", "{\n", "{\n\tint y;\n"))
-    (tmp_path / "home/base/scripts").unlink()
+    made = patch(changed("mm/x.c", "{\n", "{\n\tint y;\n"))
+    (tmp_path / "worktrees/base/scripts").unlink()
     with pytest.raises(errors.UserError, match="status|missing"):
-        run.FILES["kernel-doc"](tmp_path / "home", step)
+        run.FILES["kernel-doc"](tmp_path / "worktrees", made)
 
 
 def test_missing_tool_is_named(
     patch: Patch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    step = patch(changed("mm/run.sh", "echo", "cat\necho"))
+    made = patch(changed("mm/run.sh", "echo", "cat\necho"))
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/git").symlink_to("/usr/bin/git")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     with pytest.raises(
         errors.UserError, match="shellcheck is missing: run 'make review', which installs it"
     ):
-        run.FILES["shellcheck"](tmp_path / "home", step)
+        run.FILES["shellcheck"](tmp_path / "worktrees", made)
 
 
 def fault() -> verdict.Verdict:
@@ -138,7 +179,8 @@ def test_summary(
     assert summary in said
     if fault in outcomes:
         assert re.search(
-            r"topic/0 +check +FOUND 2\n +could not be checked: the kernel does not build\n +x.c: error\n",
+            r"topic/0 +check +FOUND 2\n"
+            r" +could not be checked: the kernel does not build\n +x.c: error\n",
             said,
         )
     if skip in outcomes:
@@ -176,7 +218,11 @@ def test_semantic_patch(tmp_path: Path) -> None:
     (tmp_path / "include/linux/kconfig.h").touch()
     (tmp_path / "x.c").write_text("void f(void)\n{\n\told(1);\n}\n")
     rule = tmp_path / "old.cocci"
-    text = "virtual report\n\n@r@\nposition p;\n@@\nold@p(...)\n\n@script:python depends on report@\np << r.p;\n@@\ncoccilib.report.print_report(p[0], 'WARNING: old()')\n"
+    text = (
+        "virtual report\n\n@r@\nposition p;\n@@\nold@p(...)\n\n"
+        "@script:python depends on report@\np << r.p;\n@@\n"
+        "coccilib.report.print_report(p[0], 'WARNING: old()')\n"
+    )
     rule.write_text(text)
     assert cocci.run_spatch(tmp_path, rule, "x.c") == ["x.c: WARNING: old()"]
     rule.write_text(text.replace("old@p", "new@p"))
@@ -224,18 +270,19 @@ def test_older_kernel_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_walk(toy_options: options.Options, toy_series: Path) -> None:
-    """The worktree goes along the commits, and rewrites what differs and nothing else."""
-    home = tree.apply_series(toy_options, toy_series).base.parent
-    walked = patches.list_patches(home, toy_series)
+    """The worktree checks out each commit, and writes only the files that differ."""
+    worktrees = tree.apply_series(toy_options, toy_series).base.parent
+    walked = patches.list_patches(worktrees, toy_series)
     assert [one.name for one in walked] == ["a/0001", "a/0002", "b/0001"]
     assert [one.parent for one in walked[1:]] == [one.commit for one in walked[:-1]]
     for one, line in zip(walked, ("better 3;", "better 9;", "better 15;"), strict=True):
-        where = patches.checkout_commit(home, one.commit)
+        where = patches.checkout_commit(worktrees, one.commit)
         assert line in (where / "mm.c").read_text()
     before = (where / "Makefile").stat().st_mtime_ns
     (where / "mm.c").write_text("left by somebody")
-    (home / "base/.git/worktrees/step/index.lock").touch()
-    assert "better 3;" in (patches.checkout_commit(home, walked[0].commit) / "mm.c").read_text()
+    (worktrees / "base/.git/worktrees/step/index.lock").touch()
+    where = patches.checkout_commit(worktrees, walked[0].commit)
+    assert "better 3;" in (where / "mm.c").read_text()
     assert (where / "Makefile").stat().st_mtime_ns == before
 
 

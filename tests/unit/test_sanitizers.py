@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The one KTAP line by which a control can pass."""
+"""The KTAP line that lets a control pass."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where the base comes from, and what is said when it cannot be had."""
+"""Where the base comes from, and the message when it cannot be fetched."""
 
 import subprocess
 from pathlib import Path
@@ -12,7 +12,7 @@ from harness.kernel import source, topics
 
 
 def fault_of(done: "subprocess.CompletedProcess[str]") -> str:
-    """Return the one line of a stage that failed as it should."""
+    """Return the one line that a failed stage printed."""
     assert done.returncode == 1, done
     [line] = done.stderr.splitlines()
     return line
@@ -55,7 +55,7 @@ def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_linux_is_a_partial_clone(stage: Stage, toy: Path, tmp_path: Path) -> None:
-    """Its missing files would be fetched into it, or be missing in the base."""
+    """git would fetch the missing files into it, or the base would lack them."""
     command.git(toy, "config", "uploadpack.allowFilter", "true")
     clone = tmp_path / "clone"
     command.git(tmp_path, "clone", "-q", "--filter=blob:none", "-n", f"file://{toy}", clone)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The programs of a guest of another architecture."""
+"""The programs for a guest of another architecture."""
 
 import shutil
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Compilers' messages in a form in which two trees can be compared."""
+"""The messages of compilers, in a form that can be compared."""
 
 from pathlib import Path
 
