@@ -15,7 +15,8 @@ from harness.kernel.config import KernelConfig, configure
 from harness.kernel.toolchain import Toolchain, split_targets
 from harness.kernel.tree import Trees
 
-# Files that include the headers that the series touches. mm/memremap.c calls its function.
+# Files that include the headers that the series touches. mm/memremap.c is also the caller of
+# memmap_init_zone_device().
 USERS = ("drivers/md/dm-writecache.c", "mm/memremap.c", "mm/sparse-vmemmap.c")
 # Files that an ordinary kernel does not compile: user space, tests that must fail to compile, and
 # the sanitizers' own tests, for which there is SANITIZERS.

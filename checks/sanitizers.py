@@ -30,7 +30,7 @@ from harness.vm.devices import DEVICES, Device, count_pages
 FRAGMENTS = (*MEASURED.fragments, "kunit", "tracers")
 LINES = (*kunit.MEMCPY_NT.lines, *kunit.MEMMAP.lines, "CONFIG_STACKTRACE=y")
 SUITES = ("memcpy_nt", "zone_device_memmap")
-# KUnit takes one glob. It matches both suites and no sanitizer's suite.
+# KUnit takes one glob. This one matches both suites and no sanitizer's suite.
 GLOB = "*mem*"
 LIMIT = 3600
 SILENCE = 600
@@ -92,7 +92,7 @@ class Checker:
     ) -> str:
         """Boot kernel under TCG and return the console's text, without races elsewhere.
 
-        expected says whether a line that looks like a fault is none. Raises UserError as
+        expected says that a line is not a fault although it looks like one. Raises UserError as
         boot_guest() does.
         """
         guest.need_memory(self.gib, devices, self.ram_gib)

@@ -59,7 +59,7 @@ def build_kernel(
         need_disk(options.build, DISK_GIB, what)
         out = options.build / f"objects/{label}"
         announce(f"configuring {what}")
-        # In one place for base and series, so that ccache compiles what they share just once.
+        # Base and series share this worktree, so that ccache compiles what they share only once.
         where = checkout_commit(source.parent, git(source, "rev-parse", "HEAD"))
         configure(options, config, where, out, what)
         announce(f"building {what}")

@@ -37,7 +37,7 @@ def list_patches(worktrees: Path, series: Path = ROOT / "series") -> list[Patch]
 
 
 def checkout_commit(worktrees: Path, commit: str) -> Path:
-    """Check out commit in the worktree worktrees/step and return that.
+    """Check out commit in the worktree worktrees/step and return its path.
 
     git writes only the files that differ, so builds from it are incremental. Changes in the
     worktree are discarded.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The table and the picture over results/."""
+"""The table and the plot of the races in results/."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from harness.replay import compare
 
 
 def make_samples(cpu: str, date: str, base: float) -> dict[str, Any]:
-    """Return what a replay.json holds: two orders and a device of another size."""
+    """Return the content of a replay.json: two orders, and a device of another size."""
     samples = {"base": [base, 9.0, 9.5], "series": [3.0, 3.0, 2.5], "limit": [3.0, 2.0, 2.5]}
     races = [
         {"device_gib": gib, "order": order, "deduplicated": gib > 16 < order, "samples": samples}
@@ -23,7 +23,7 @@ def make_samples(cpu: str, date: str, base: float) -> dict[str, Any]:
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    """Two runs on one CPU, the later one first by name, and one on another."""
+    """Two runs on one CPU, of which the later comes first by name, and one on another CPU."""
     runs = (
         ("a", "Z", "2026-02-01", 8.0),
         ("b", "Z", "2026-01-01", 7.0),

@@ -62,7 +62,7 @@ def test_each_guest_has_a_fragment_and_a_configuration() -> None:
 
 
 def test_each_architecture_is_compiled_for_and_tested() -> None:
-    """One that is added to the table must not be forgotten in a table that stands on it."""
+    """An architecture must also be in the tables that depend on the table of architectures."""
     known = set(ARCHITECTURES.values())
     compiled = {target.config.tools.architecture for target in compile.TARGETS}
     kunits = {kernel.config.tools.architecture for kernel in kunit.KERNELS.values()}
