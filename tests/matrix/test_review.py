@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.core import command, options
+from harness.core import command, errors, options
 from harness.kernel import patches, tree
 from review import builds, run, scripts, sparse
 
@@ -130,3 +130,80 @@ def test_seeded_warning(
     [finding] = run.BUILT["W=1" if tool == "gcc" else "sparse"](walk, made).findings
     assert re.match(found, finding)
     assert json.dumps(walk.checked(seeded, "the seeded object"))
+
+
+UNQUOTED = "{}: note: Double quote to prevent globbing and word splitting. [SC2086]"
+
+
+@pytest.mark.parametrize(
+    "check, files, found",
+    [
+        (
+            "white space",
+            changed("mm/x.c", "{\n", "{\n\tint x; \n"),
+            ["mm/x.c:10: trailing whitespace.", "+\tint x; "],
+        ),
+        ("white space", changed("mm/x.c", "{\n", "{\n\tint x;\n"), []),
+        (
+            "kernel-doc",
+            changed(
+                "mm/x.c",
+                "}\n",
+                "}\n\n/**\n * new() - without its argument\n */\nvoid new(int b)\n{\n}\n",
+            ),
+            ["Warning: mm/x.c function parameter 'b' not described in 'new'"],
+        ),
+        ("kernel-doc", changed("mm/x.c", "// SPDX", "\n\n// SPDX"), []),
+        (
+            "includecheck",
+            changed("mm/x.c", "\n\n", "\n#include <b.h>\n#include <b.h>\n\n"),
+            ["mm/x.c: b.h is included more than once."],
+        ),
+        ("includecheck", changed("mm/x.c", "\n\n", "\n#include <b.h>\n\n"), []),
+        (
+            "shellcheck",
+            changed("mm/run.sh", "echo", "cat $2\necho"),
+            [UNQUOTED.format("mm/run.sh")],
+        ),
+        ("shellcheck", changed("mm/run.sh", "echo", "\n\necho"), []),
+        ("shellcheck", {"mm/other": "#!/bin/bash\nls $1\n"}, [UNQUOTED.format("mm/other")]),
+        (
+            "MAINTAINERS",
+            {"lib/new.c": "int x;\n"},
+            ["lib/new.c is not in any section of MAINTAINERS"],
+        ),
+        ("MAINTAINERS", {"mm/new.c": "int x;\n"}, []),
+        (
+            "MAINTAINERS",
+            {
+                "lib/new.c": "int x;\n",
+                **changed("MAINTAINERS", "F:\tmm/\n", "F:\tlib/new.c\nF:\tmm/\n"),
+            },
+            [],
+        ),
+    ],
+)
+def test_files(
+    patch: Patch, tmp_path: Path, check: str, files: dict[str, str], found: list[str]
+) -> None:
+    assert run.FILES[check](tmp_path / "worktrees", patch(files)).findings == found
+
+
+def test_tool_that_fails(patch: Patch, tmp_path: Path) -> None:
+    made = patch(changed("mm/x.c", "{\n", "{\n\tint y;\n"))
+    (tmp_path / "worktrees/base/scripts").unlink()
+    with pytest.raises(errors.UserError, match="status|missing"):
+        run.FILES["kernel-doc"](tmp_path / "worktrees", made)
+
+
+def test_missing_tool_is_named(
+    patch: Patch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = patch(changed("mm/run.sh", "echo", "cat\necho"))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/git").symlink_to("/usr/bin/git")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    with pytest.raises(
+        errors.UserError, match="shellcheck is missing: run 'make review', which installs it"
+    ):
+        run.FILES["shellcheck"](tmp_path / "worktrees", made)

@@ -2,8 +2,6 @@
 """Configurations: no option is in two fragments, and no line vanishes."""
 
 import re
-import time
-from pathlib import Path
 
 import pytest
 
@@ -29,19 +27,6 @@ def test_vanished_fragment_line(fragment: str, gone: list[str]) -> None:
         )
         == gone
     )
-
-
-def gone(pid_file: Path) -> bool:
-    """Return whether the process in pid_file ends within a few seconds."""
-    pid = int(pid_file.read_text())
-    for _ in range(50):
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
-                return True
-        except OSError:
-            return True
-        time.sleep(0.1)
-    return False
 
 
 def test_no_option_stands_in_two_fragments() -> None:

@@ -2,20 +2,12 @@
 """The build folder: its marker, its lock, the free space on its disk."""
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
-from support import Stage
+from support import Stage, read_error
 
 from harness.core import errors, folders
-
-
-def fault_of(done: "subprocess.CompletedProcess[str]") -> str:
-    """Return the one line that a failed stage printed."""
-    assert done.returncode == 1, done
-    [line] = done.stderr.splitlines()
-    return line
 
 
 def test_too_little_disk(tmp_path: Path) -> None:
@@ -28,7 +20,7 @@ def test_too_little_disk(tmp_path: Path) -> None:
 
 def test_two_runs_at_once(stage: Stage, toy: Path, tmp_path: Path) -> None:
     with folders.lock_build(tmp_path / "build"):
-        assert f"another run (process {os.getpid()}) is using" in fault_of(
+        assert f"another run (process {os.getpid()}) is using" in read_error(
             stage("harness.kernel.source", LINUX=str(toy))
         )
     assert stage("harness.kernel.source", LINUX=str(toy)).returncode == 0

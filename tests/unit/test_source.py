@@ -1,25 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 """Where the base comes from, and the message when it cannot be fetched."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
-from support import Stage
+from support import Stage, read_error
 
 from harness.core import command, debian, errors, folders, options
 from harness.kernel import source, topics
 
 
-def fault_of(done: "subprocess.CompletedProcess[str]") -> str:
-    """Return the one line that a failed stage printed."""
-    assert done.returncode == 1, done
-    [line] = done.stderr.splitlines()
-    return line
-
-
 def test_linux_is_no_repository(stage: Stage, tmp_path: Path) -> None:
-    assert "is not a readable git repository" in fault_of(
+    assert "is not a readable git repository" in read_error(
         stage("harness.kernel.source", LINUX=str(tmp_path / "nothing"))
     )
 
@@ -28,7 +20,7 @@ def test_linux_is_no_kernel(stage: Stage, toy: Path) -> None:
     command.git(toy, "tag", "-d", "v7.3-rc7")
     command.git(toy, "rm", "-q", "Makefile")
     command.git(toy, "commit", "-q", "-m", "no kernel")
-    assert "holds no kernel, but the series needs v7.3-rc7" in fault_of(
+    assert "holds no kernel, but the series needs v7.3-rc7" in read_error(
         stage("harness.kernel.source", LINUX=str(toy))
     )
 
@@ -37,7 +29,7 @@ def test_linux_is_another_version(stage: Stage, toy: Path, tmp_path: Path) -> No
     command.git(toy, "tag", "-d", "v7.3-rc7")
     (toy / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 0\nEXTRAVERSION =\n")
     command.git(toy, "commit", "-q", "-a", "-m", "older")
-    assert "holds kernel 6.1.0, but the series needs v7.3-rc7: fetch that tag" in fault_of(
+    assert "holds kernel 6.1.0, but the series needs v7.3-rc7: fetch that tag" in read_error(
         stage("harness.kernel.source", LINUX=str(toy))
     )
     assert {path.name for path in (tmp_path / "build").iterdir()} == {"lock", folders.MARKER}
@@ -61,7 +53,7 @@ def test_linux_is_a_partial_clone(stage: Stage, toy: Path, tmp_path: Path) -> No
     command.git(tmp_path, "clone", "-q", "--filter=blob:none", "-n", f"file://{toy}", clone)
     before = sorted(path for path in clone.rglob("*"))
     done = stage("harness.kernel.source", LINUX=str(clone))
-    assert f"LINUX={clone} is a partial clone" in fault_of(done)
+    assert f"LINUX={clone} is a partial clone" in read_error(done)
     assert sorted(path for path in clone.rglob("*")) == before
 
 
