@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user.h"
+#include "userspace.h"
 
 #define GUARD		512UL			/* entries on either side */
 #define START_PFN	(1UL << 24)		/* aligned to every order */
@@ -72,10 +72,10 @@ static const char *field_at(unsigned long page, unsigned int offset)
 
 static void report(const struct replay_case *c, const char *kernel, const char *text)
 {
-	char spec[SPEC_SIZE];
+	char written[CASE_SIZE];
 
-	spec_write(c, spec);
-	printf("DIFFERS %s\n  %s: %s\n", spec, kernel, text);
+	case_write(c, written);
+	printf("DIFFERS %s\n  %s: %s\n", written, kernel, text);
 	if (++nr_failed == MAX_REPORTS) {
 		printf("stopped at the %dth difference\n", MAX_REPORTS);
 		exit(1);
@@ -110,11 +110,11 @@ static bool check(const struct replay_case *c)
 	unsigned long slack = GUARD + (1UL << c->order);
 	unsigned long bytes = (GUARD + c->nr_pages + slack) * layout->page_struct_size;
 	unsigned char *start = window_place(c->start_pfn - GUARD);
-	char spec[SPEC_SIZE], text[256];
+	char written[CASE_SIZE], text[256];
 	bool same = true;
 
-	spec_write(c, spec);
-	crash_context = spec;
+	case_write(c, written);
+	crash_context = written;
 	for (unsigned int i = 0; i < nr_kernels; i++) {
 		const struct replay_side *side = kernels[i].side;
 
@@ -275,8 +275,8 @@ int check_one(const struct replay_case *c)
 {
 	if (c->nr_pages > MAX_PAGES || c->start_pfn < GUARD ||
 	    c->reserve + c->offset > c->nr_pages || c->node >= layout->nr_nodes)
-		die("a case has at most 0x%lx pages, pfn at least 0x%lx, reserve + offset within "
-		    "its pages, node below %u", MAX_PAGES, GUARD, layout->nr_nodes);
+		die("a case has pages <= 0x%lx, reserve + offset <= pages, pfn >= 0x%lx, node < %u",
+		    MAX_PAGES, GUARD, layout->nr_nodes);
 	prepare();
 	check(c);
 	return summary();

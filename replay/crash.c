@@ -8,11 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "user.h"
+#include "userspace.h"
 
-/* Generated when the program is linked. */
-extern char unexpected_start[], unexpected_end[];
-extern const char *const unexpected_names[];
 #define UNEXPECTED_SIZE	4096
 
 const char *crash_context = "";
