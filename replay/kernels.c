@@ -21,13 +21,17 @@ void die(const char *format, ...)
 	exit(2);
 }
 
-void add_kernel(const char *name, const struct replay_side *side)
+void add_kernel(const char *name, const struct replay_side *side, bool may_differ)
 {
+	unsigned int size;
+
 	if (!side)
 		return;
-	kernels[nr_kernels++] = (struct kernel) { name, side };
+	kernels[nr_kernels++] = (struct kernel) { name, side, may_differ };
 	if (nr_kernels == 1)
 		layout = side->describe();
-	else if (side->describe()->page_struct_size != layout->page_struct_size)
-		die("struct page differs between base and %s", name);
+	size = side->describe()->page_struct_size;
+	if (size != layout->page_struct_size)
+		die("struct page has %u bytes in %s, but %u in base: keep its size, or leave %s out",
+		    size, name, layout->page_struct_size, name);
 }

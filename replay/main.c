@@ -92,9 +92,10 @@ int main(int argc, char **argv)
 	const char *command = argc > 1 ? argv[1] : "";
 
 	crash_catch();
-	add_kernel("base", &base_side);
-	add_kernel("series", &series_side);
-	add_kernel("fallback", &fallback_side);
+	add_kernel("base", &base_side, false);
+	add_kernel("series", &series_side, false);
+	add_kernel("fallback", &fallback_side, false);
+	add_kernel("peer", &peer_side, true);
 
 	if (!strcmp(command, "race") && argc <= 6)
 		return run_race(argc - 2, argv + 2);

@@ -86,6 +86,7 @@ static double time_one(unsigned int runner, const struct result *r, const struct
 {
 	double start = now();
 
+	crash_kernel = runner_name(runner);
 	if (runner == limit)
 		fill_memmap(r, c);
 	else

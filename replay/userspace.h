@@ -22,13 +22,14 @@
 struct kernel {
 	const char *name;
 	const struct replay_side *side;
+	bool may_differ;	/* from the base: that is reported, and no failure */
 };
 
 extern struct kernel kernels[];
 extern unsigned int nr_kernels;
 extern const struct replay_layout *layout;
 /* Does nothing where the program is linked without the kernel: @side is NULL. */
-void add_kernel(const char *name, const struct replay_side *side);
+void add_kernel(const char *name, const struct replay_side *side, bool may_differ);
 /* One line on stderr, then exit status 2. */
 void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
@@ -36,6 +37,7 @@ void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn)
 extern const struct replay_side base_side;
 extern const struct replay_side series_side __attribute__((weak));
 extern const struct replay_side fallback_side __attribute__((weak));
+extern const struct replay_side peer_side __attribute__((weak));
 
 /* window.c: the stretch of address space that the memmap lies in */
 #define WINDOW_START	(32UL << 40)
@@ -48,7 +50,8 @@ unsigned long pfn_of(const void *address);
 
 /* crash.c: faults inside the kernels' code become messages */
 void crash_catch(void);
-extern const char *crash_context;
+/* What the message names: the case, and whose code runs. */
+extern const char *crash_context, *crash_kernel;
 /* Generated when the program is linked: a page for each symbol that nobody provides. */
 extern char unexpected_start[], unexpected_end[];
 extern const char *const unexpected_names[];
@@ -71,7 +74,7 @@ void events_start(enum events_mode mode);
 /* False, with the first difference in @text, if they are not as recorded. */
 bool events_same(char *text, size_t size);
 
-/* check.c: 0 if every kernel does as the base, else 1 */
+/* check.c: 1 if a kernel that may not differ from the base does so, else 0 */
 int check_matrix(void);
 int check_random(unsigned long nr_cases, uint64_t seed);
 int check_one(const struct replay_case *c);
