@@ -20,7 +20,8 @@ ACCELS = ("kvm", "tcg", "icount")
 class Options:
     """What the user can choose.
 
-    gib is the size of each device, arch is the guest's, accel is one of ACCELS or empty.
+    gib is the size of each device, arch is the guest's, accel is one of ACCELS or empty, peer is
+    a folder or a commit or empty.
     """
 
     gib: int
@@ -31,6 +32,7 @@ class Options:
     jobs: int
     build: Path
     arch: str = GUESTS[0]
+    peer: str = ""
 
     @property
     def bench(self) -> Path:
@@ -80,4 +82,5 @@ def read_options(env: Mapping[str, str] = os.environ) -> Options:
         jobs=read_count(env, "JOBS", os.cpu_count() or 1, 1024),
         build=build,
         arch=arch,
+        peer=env.get("PEER") or "",
     )

@@ -32,17 +32,17 @@ def list_patches(worktrees: Path, series: Path = ROOT / "series") -> list[Patch]
     return [Patch(*step) for step in zip(mails, commits, parents[:-1], strict=True)]
 
 
-def checkout_commit(worktrees: Path, commit: str) -> Path:
-    """Return the worktree worktrees/step with commit checked out.
+def checkout_commit(worktrees: Path, commit: str, name: str = "step") -> Path:
+    """Return the worktree worktrees/NAME with commit checked out.
 
     Only files that differ are written, so what is built from it is built
     incrementally. Changes in it are thrown away.
     """
-    where = worktrees / "step"
+    where = worktrees / name
     if not (where / ".git").exists():
         drop_worktree(worktrees / "base", where)
         git(worktrees / "base", "worktree", "add", "-q", "--detach", "--no-checkout", where, commit)
     # Left by a run that was killed in here; the lock on build/ says that its owner is gone.
-    (worktrees / "base/.git/worktrees/step/index.lock").unlink(missing_ok=True)
+    (worktrees / "base/.git/worktrees" / name / "index.lock").unlink(missing_ok=True)
     git(where, "checkout", "-q", "--force", "--detach", commit)
     return where
