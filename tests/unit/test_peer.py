@@ -164,3 +164,10 @@ def test_no_such_function(
         match=rf"PEER={commit} has no memmap_init_zone_device\(\) in mm/mm_init.c: name a kernel",
     ):
         prepare(toy_options, worktrees, commit)
+
+
+def test_error_quotes_the_series() -> None:
+    """And not the peer, whose differences are told in small letters."""
+    said = "echo differs type=1; echo DIFFERS type=2; false"
+    with pytest.raises(errors.UserError, match="comparing failed: DIFFERS type=2"):
+        command.run(["sh", "-c", said], "comparing")
