@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.command import git, run
+from harness.core.cpu import describe_cpu
 from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.core.stages import run_stage
@@ -62,6 +63,7 @@ def run_replay(options: Options) -> None:
     text = compare_memmaps(made)
     table, samples = race_kernels(made, folder)
     samples |= {
+        "cpu": describe_cpu(),
         "date": datetime.date.today().isoformat(),
         "base": git(trees.base, "rev-parse", "HEAD"),
         "series": git(trees.series, "rev-parse", "HEAD"),
