@@ -99,6 +99,19 @@ def test_fault_of_the_peer_is_told(
     assert "note: peer: memmap_init_zone_device() has no MOVNTI" in capsys.readouterr().out
 
 
+def test_peer_that_calls_memcpy_flushcache(
+    build_with: Build, write_patch: Callable[..., Path]
+) -> None:
+    """Out of line, as for all but 4, 8 and 16 bytes."""
+    old = "page->zone_device_data = NULL;"
+    new = "struct page copy = *page;\n\tcopy.zone_device_data = NULL;"
+    made = build_with(
+        write_patch("mm/mm_init.c", old, f"{new}\n\tmemcpy_flushcache(page, &copy, sizeof(copy));")
+    )
+    done = run(made, "random", "3000")
+    assert done.stdout.endswith("series and fallback and peer as base, byte for byte\n"), done
+
+
 def test_peer_that_does_not_compile(
     build_with: Build, write_patch: Callable[..., Path], chosen: options.Options
 ) -> None:
