@@ -32,6 +32,6 @@ void add_kernel(const char *name, const struct replay_side *side, bool may_diffe
 		layout = side->describe();
 	size = side->describe()->page_struct_size;
 	if (size != layout->page_struct_size)
-		die("struct page has %u bytes in %s, but %u in base: keep its size, or leave %s out",
+		die("struct page has %u bytes in %s, %u in base: keep its size, or leave %s out",
 		    size, name, layout->page_struct_size, name);
 }

@@ -130,6 +130,6 @@ def test_struct_page_of_another_size(build_with: Build, write_patch: Callable[..
     )
     done = run(made, "matrix")
     assert done.returncode == 2 and done.stderr == (
-        "replay: struct page has 80 bytes in peer, but 64 in base: "
+        "replay: struct page has 80 bytes in peer, 64 in base: "
         "keep its size, or leave peer out\n"
     )
