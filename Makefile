@@ -2,7 +2,7 @@
 
 BUILD ?= build
 ARCH ?= x86_64
-export BUILD SIZE REBINDS BOOTS LINUX ARCH ACCEL JOBS AUTHOR VERSION
+export BUILD SIZE REBINDS BOOTS LINUX PEER ARCH ACCEL JOBS AUTHOR VERSION
 
 PYTHON = $(BUILD)/venv/bin/python -B
 # What ARCH=arm64 needs on top.
@@ -56,6 +56,7 @@ help:
 	@echo 'REBINDS=30   rebinds of each driver in a boot'
 	@echo 'BOOTS=2      boots of each kernel'
 	@echo 'LINUX=path   a git clone of the kernel to take the base from (else Debian'\''s source package)'
+	@echo 'PEER=name    another proposal for make replay to compare and race: a folder of patches, an mbox, or a commit of LINUX'
 	@echo 'ARCH=x86_64  or arm64: what make bench and its stages measure; arm64 is cross-compiled and always emulated'
 	@echo 'ACCEL=tcg    tcg, kvm, or icount, which emulates and counts instructions (else KVM if a probe boot works, or TCG)'
 	@echo 'AUTHOR="Name <mail>"  who sends the patches, for make outbox'
@@ -75,6 +76,7 @@ tools-all:
 
 bench replay compare $(STAGES): setup
 	@$(PYTHON) -m $($@)
+	@$(if $(PEER),$(if $(filter replay,$@),$(PYTHON) -m checks.drain))
 
 review:
 	@sh harness/setup.sh $(BUILD) $(REVIEWERS) $(CLANG)

@@ -11,6 +11,9 @@ from pathlib import Path
 
 from harness.core.command import run
 from harness.core.errors import UserError
+from harness.core.options import Options
+from harness.core.progress import say
+from harness.core.stages import run_stage
 
 FUNCTION = "memmap_init_zone_device"
 LINE = re.compile(r"^ *([0-9a-f]+):\t(\S+) *(?:([0-9a-f]+) <)?")
@@ -70,3 +73,22 @@ def find_undrained(obj: Path, function: str = FUNCTION) -> list[str]:
         if name not in ("jmp", "ud2", "noreturn"):
             pending.append(after.get(address, -1))
     return []
+
+
+def describe_drain(obj: Path) -> str:
+    """Return in words what find_undrained() finds, or that it cannot tell."""
+    try:
+        found = find_undrained(obj)
+    except UserError as error:
+        return str(error)
+    return ", ".join(found) or f"SFENCE follows each MOVNTI of {FUNCTION}()"
+
+
+def tell_peer(options: Options) -> None:
+    """Say how the peer of the last `make replay` drains its stores: a note, no verdict."""
+    for obj in (options.build / "replay").glob("default-peer-*/mm/mm_init.o"):
+        say(f"note: peer: {describe_drain(obj)}")
+
+
+if __name__ == "__main__":
+    run_stage(tell_peer)

@@ -12,9 +12,7 @@ struct entry {
 	u64 gen;
 };
 
-u64 set_entry(struct entry *e, u64 v);
-
-u64 set_entry(struct entry *e, u64 v)
+static __used noinline u64 set_entry(struct entry *e, u64 v)
 {
 	u64 r;
 

@@ -8,14 +8,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "user.h"
+#include "userspace.h"
 
-/* Generated when the program is linked. */
-extern char unexpected_start[], unexpected_end[];
-extern const char *const unexpected_names[];
 #define UNEXPECTED_SIZE	4096
 
-const char *crash_context = "";
+const char *crash_context = "", *crash_kernel = "";
 
 static void say(const char *text)
 {
@@ -31,15 +28,17 @@ static void crash(int signal, siginfo_t *info, void *context)
 	(void)context;
 	say("replay: ");
 	say(crash_context);
+	say(": the code of ");
+	say(crash_kernel);
 	if (address >= unexpected_start && address < unexpected_end) {
-		say(": the code used an unexpected symbol, ");
+		say(" used an unexpected symbol, ");
 		say(unexpected_names[(address - unexpected_start) / UNEXPECTED_SIZE]);
 		say("; provide it in shim.c\n");
 	} else {
-		snprintf(number, sizeof(number), ": %s at %p\n",
+		snprintf(number, sizeof(number), " %s at %p\n",
 			 signal == SIGSEGV || signal == SIGBUS ?
-			 "the code touched memory outside of the memmap" :
-			 "the code hit BUG() or an illegal instruction", (void *)address);
+			 "touched memory outside of the memmap" :
+			 "hit BUG() or an illegal instruction", (void *)address);
 		say(number);
 	}
 	_exit(3);

@@ -2,7 +2,7 @@
 /* The calls that leave the code under test, recorded and compared. */
 #include <sys/mman.h>
 
-#include "user.h"
+#include "userspace.h"
 
 #define ROOM	(16UL << 20)
 
@@ -31,12 +31,13 @@ struct count {
 	unsigned int run;	/* of which the count is, 0: none */
 	int value;
 };
+
 static struct count *counts, *base_counts;	/* by entry of the window */
 static unsigned int *counted;			/* entries with a count in the base */
 static size_t nr_counts, nr_counted, room;
 static unsigned int run;
 
-static void *reserve(size_t bytes)
+static void *map_room(size_t bytes)
 {
 	void *made = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -95,10 +96,10 @@ void events_start(enum events_mode new_mode)
 {
 	if (!recorded) {
 		room = window_size() / layout->page_struct_size;
-		recorded = reserve(ROOM * sizeof(*recorded));
-		counts = reserve(room * sizeof(*counts));
-		base_counts = reserve(room * sizeof(*base_counts));
-		counted = reserve(room * sizeof(*counted));
+		recorded = map_room(ROOM * sizeof(*recorded));
+		counts = map_room(room * sizeof(*counts));
+		base_counts = map_room(room * sizeof(*base_counts));
+		counted = map_room(room * sizeof(*counted));
 	}
 	run++;
 	mode = new_mode;

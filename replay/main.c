@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The replay program: command line, and the kernels linked into it. */
-#include <stdarg.h>
+/* The replay program: its command line. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "user.h"
+#include "userspace.h"
 
 static const char usage[] =
 "usage: replay matrix                        compare the memmaps byte for byte\n"
@@ -16,38 +15,7 @@ static const char usage[] =
 "                                            raw samples go to the file JSON\n"
 "       replay info                          the CPU, the kernels, their struct page\n";
 
-extern const struct replay_side base_side;
-extern const struct replay_side series_side __attribute__((weak));
-extern const struct replay_side fallback_side __attribute__((weak));
-
-struct kernel kernels[3];
-unsigned int nr_kernels;
-const struct replay_layout *layout;
-unsigned long replay_pgmap[512];
-
-void die(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	fprintf(stderr, "replay: ");
-	vfprintf(stderr, format, arguments);
-	fprintf(stderr, "\n");
-	exit(2);
-}
-
-static void add_kernel(const char *name, const struct replay_side *side)
-{
-	if (!side)
-		return;
-	kernels[nr_kernels++] = (struct kernel) { name, side };
-	if (nr_kernels == 1)
-		layout = side->describe();
-	else if (side->describe()->page_struct_size != layout->page_struct_size)
-		die("struct page differs between base and %s", name);
-}
-
-static unsigned long number(const char *text)
+static unsigned long read_number(const char *text)
 {
 	char *end;
 	unsigned long n = strtoul(text, &end, 0);
@@ -74,12 +42,12 @@ static void read_orders(struct race_options *options, const char *text)
 			*dash = 0;
 		if (d && !d[1])
 			*d = 0;
-		first = number(part);
-		last = dash ? number(dash + 1) : first;
+		first = read_number(part);
+		last = dash ? read_number(dash + 1) : first;
 		if (last > layout->max_order || first > last)
 			die("orders go from 0 to %u", layout->max_order);
 		if (d && (1UL << first) <= layout->dedup_pages)
-			die("a memmap of order %lu is not deduplicated: it needs more than %u pages",
+			die("order %lu has no deduplicated memmap: that needs more than %u pages",
 			    first, layout->dedup_pages);
 		for (; first <= last && options->nr_orders < MAX_ORDERS; first++) {
 			options->deduplicated[options->nr_orders] = d;
@@ -91,8 +59,8 @@ static void read_orders(struct race_options *options, const char *text)
 static int run_race(int argc, char **argv)
 {
 	struct race_options options = {
-		.device_gib = argc > 0 ? number(argv[0]) : 16,
-		.rounds = argc > 2 ? number(argv[2]) : 15,
+		.device_gib = argc > 0 ? read_number(argv[0]) : 16,
+		.rounds = argc > 2 ? read_number(argv[2]) : 15,
 		.json = argc > 3 ? argv[3] : NULL,
 	};
 
@@ -124,19 +92,20 @@ int main(int argc, char **argv)
 	const char *command = argc > 1 ? argv[1] : "";
 
 	crash_catch();
-	add_kernel("base", &base_side);
-	add_kernel("series", &series_side);
-	add_kernel("fallback", &fallback_side);
+	add_kernel("base", &base_side, false);
+	add_kernel("series", &series_side, false);
+	add_kernel("fallback", &fallback_side, false);
+	add_kernel("peer", &peer_side, true);
 
 	if (!strcmp(command, "race") && argc <= 6)
 		return run_race(argc - 2, argv + 2);
 	if (!strcmp(command, "matrix") && argc == 2)
 		return check_matrix();
 	if (!strcmp(command, "random") && argc <= 4)
-		return check_random(argc > 2 ? number(argv[2]) : 20000,
-				    argc > 3 ? number(argv[3]) : 1);
+		return check_random(argc > 2 ? read_number(argv[2]) : 20000,
+				    argc > 3 ? read_number(argv[3]) : 1);
 	if (!strcmp(command, "case") && argc == 3) {
-		struct replay_case c = spec_read(argv[2]);
+		struct replay_case c = case_read(argv[2]);
 
 		return check_one(&c);
 	}

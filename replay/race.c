@@ -13,7 +13,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "user.h"
+#include "userspace.h"
 
 #define MAX_RUNNERS	8
 #define START_PFN	(1UL << 20)	/* 4 GiB: aligned to every order */
@@ -75,8 +75,8 @@ static void fill_memmap(const struct result *r, const struct replay_case *c)
 	if (!r->deduplicated)
 		fill(entry(c->start_pfn), c->nr_pages * size);
 	else
-		for (unsigned long pfn = c->start_pfn; pfn < c->start_pfn + c->nr_pages; pfn += step)
-			fill(entry(pfn), layout->dedup_pages * size);
+		for (unsigned long done = 0; done < c->nr_pages; done += step)
+			fill(entry(c->start_pfn + done), layout->dedup_pages * size);
 #ifdef __x86_64__
 	_mm_sfence();
 #endif
@@ -86,6 +86,7 @@ static double time_one(unsigned int runner, const struct result *r, const struct
 {
 	double start = now();
 
+	crash_kernel = runner_name(runner);
 	if (runner == limit)
 		fill_memmap(r, c);
 	else
@@ -196,9 +197,10 @@ static void write_json(FILE *json, const char *cpu, const struct result *results
 	fprintf(json, "{\"cpu\": \"%s\", \"unit\": \"ns of CPU time per struct page\",\n"
 		"\"page_struct_size\": %u,\n\"results\": [", cpu, layout->page_struct_size);
 	for (const struct result *r = results; r < results + nr_results; r++) {
-		fprintf(json, "%s\n{\"device_gib\": %lu, \"order\": %u, \"deduplicated\": %s, "
-			"\"pages\": %lu, \"samples\": {", r > results ? "," : "", r->device_gib,
-			r->order, r->deduplicated ? "true" : "false", r->nr_pages);
+		fprintf(json, "%s\n{\"device_gib\": %lu, \"order\": %u, ",
+			r > results ? "," : "", r->device_gib, r->order);
+		fprintf(json, "\"deduplicated\": %s, \"pages\": %lu, \"samples\": {",
+			r->deduplicated ? "true" : "false", r->nr_pages);
 		for (unsigned int i = 0; i < nr_runners; i++) {
 			write_list(json, runner_name(i), r->sample[i], r->rounds);
 			fprintf(json, i == limit ? "}, \"first_touch\": {" : ", ");
@@ -261,7 +263,7 @@ int race(const struct race_options *options)
 		struct result *r = &results[i];
 
 		c.order = options->orders[i];
-		c.type = type_index(c.order ? "generic" : "fs_dax");
+		c.type = type_value(c.order ? "generic" : "fs_dax");
 		c.altmap = !options->deduplicated[i];
 		r->device_gib = gib;
 		r->order = c.order;

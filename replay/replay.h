@@ -15,7 +15,7 @@ struct replay_case {
 	unsigned long reserve;		/* altmap: pages kept by the driver */
 	unsigned long offset;		/* altmap: pages holding the memmap */
 	unsigned int altmap;		/* is there an altmap? */
-	unsigned int type;		/* index into replay_layout.types */
+	unsigned int type;		/* enum memory_type, as in replay_layout.types */
 	unsigned int order;		/* pgmap->vmemmap_shift */
 	unsigned int early;		/* enum replay_early */
 	unsigned int node;

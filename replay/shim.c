@@ -24,12 +24,12 @@
 struct cpuinfo_x86 boot_cpu_data;
 unsigned long vmemmap_base;
 /* %gs is zero in user space: a per-CPU variable is the variable itself. */
-asm(".pushsection .bss\n"
-    ".globl __preempt_count, __ref_stack_chk_guard\n"
-    ".balign 8\n"
-    "__preempt_count: .skip 8\n"
-    "__ref_stack_chk_guard: .skip 8\n"
-    ".popsection\n");
+asm("	.pushsection .bss\n"
+	"	.globl __preempt_count, __ref_stack_chk_guard\n"
+	"	.balign 8\n"
+	"__preempt_count: .skip 8\n"
+	"__ref_stack_chk_guard: .skip 8\n"
+	"	.popsection\n");
 #endif
 
 #ifdef CONFIG_ARM64
@@ -59,6 +59,7 @@ void replay_warn_trap(void)
 {
 	replay_event(EVENT_WARNING, 0, 0);
 }
+
 asm(".globl __SCT__WARN_trap\n.set __SCT__WARN_trap, replay_warn_trap\n");
 
 #if !defined(CONFIG_PREEMPTION) && !defined(CONFIG_PREEMPT_DYNAMIC)

@@ -9,7 +9,7 @@
  */
 #include <sys/mman.h>
 
-#include "user.h"
+#include "userspace.h"
 
 static unsigned char *vmemmap;
 static unsigned long size;

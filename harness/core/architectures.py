@@ -60,7 +60,11 @@ X86_64 = Architecture(
         packages=("qemu-system-x86",),
     ),
     qemu="qemu-system-x86_64",
-    library={f"mem{name}": f"arch/x86/lib/mem{name}_64.o" for name in ("set", "cpy", "move")},
+    library={
+        **{f"mem{name}": f"arch/x86/lib/mem{name}_64.o" for name in ("set", "cpy", "move")},
+        # The series does without it; another proposal may use it.
+        "__memcpy_flushcache": "arch/x86/lib/usercopy_64.o",
+    },
 )
 ARM64 = Architecture(
     "arm64",

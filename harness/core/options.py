@@ -21,7 +21,7 @@ class Options:
     """What the user can choose.
 
     gib is the size of each device. arch is the architecture of the guest. accel is one of ACCELS,
-    or empty if the harness is to choose.
+    or empty if the harness is to choose. peer is a folder, a commit or empty.
     """
 
     gib: int
@@ -32,6 +32,7 @@ class Options:
     jobs: int
     build: Path
     arch: str = GUESTS[0]
+    peer: str = ""
 
     @property
     def bench(self) -> Path:
@@ -90,4 +91,5 @@ def read_options(env: Mapping[str, str] = os.environ) -> Options:
         jobs=read_count(env, "JOBS", os.cpu_count() or 1, 1024),
         build=build,
         arch=arch,
+        peer=env.get("PEER") or "",
     )

@@ -36,17 +36,17 @@ def list_patches(worktrees: Path, series: Path = ROOT / "series") -> list[Patch]
     return [Patch(*fields) for fields in zip(mails, commits, parents[:-1], strict=True)]
 
 
-def checkout_commit(worktrees: Path, commit: str) -> Path:
-    """Check out commit in the worktree worktrees/step and return its path.
+def checkout_commit(worktrees: Path, commit: str, name: str = "step") -> Path:
+    """Check out commit in the worktree worktrees/NAME and return its path.
 
     git writes only the files that differ, so builds from it are incremental. Changes in the
     worktree are discarded.
     """
-    where = worktrees / "step"
+    where = worktrees / name
     if not (where / ".git").exists():
         drop_worktree(worktrees / "base", where)
         git(worktrees / "base", "worktree", "add", "-q", "--detach", "--no-checkout", where, commit)
     # A run that was killed may have left it. We hold the lock on build/, so that run is gone.
-    (worktrees / "base/.git/worktrees/step/index.lock").unlink(missing_ok=True)
+    (worktrees / "base/.git/worktrees" / name / "index.lock").unlink(missing_ok=True)
     git(where, "checkout", "-q", "--force", "--detach", commit)
     return where

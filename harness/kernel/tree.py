@@ -9,6 +9,7 @@ is never discarded.
 import contextlib
 import re
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,26 +71,44 @@ def guard_work(worktrees: Path) -> str:
     return key
 
 
-def apply_patch(where: Path, patch: Path) -> None:
+def apply_patch(
+    where: Path,
+    patch: Path,
+    name: str = "",
+    advice: str = "rebase it in the branch and run 'make export'",
+) -> None:
     """Commit one patch in the worktree where.
 
-    Raises UserError when it does not apply; the message names the patch and the file.
+    Raises UserError when it does not apply. The message names the patch, by name or else by its
+    folder and file, and the file it fails on. advice says what to do.
     """
+    name = name or f"{patch.parent.name}/{patch.name}"
     try:
         git(where, "am", "-q", "--committer-date-is-author-date", patch)
     except UserError as error:
         failed = re.search(r"patch failed: (\S+?):\d+|error: (\S+): ", str(error))
         at = f" at {failed[1] or failed[2]}" if failed else f" ({error})"
-        raise UserError(
-            f"{patch.parent.name}/{patch.name} does not apply{at}: "
-            "rebase it in the branch and run 'make export'"
-        ) from None
+        raise UserError(f"{name} does not apply{at}: {advice}") from None
 
 
 def drop_worktree(base: Path, worktree: Path) -> None:
     """Remove a worktree, whatever its state."""
     shutil.rmtree(worktree, ignore_errors=True)
     git(base, "worktree", "prune")
+
+
+@contextlib.contextmanager
+def open_scratch(base: Path, where: Path) -> Iterator[Path]:
+    """Yield where as a worktree of the base, which is removed when the block ends."""
+    drop_worktree(base, where)
+    git(base, "worktree", "add", "-q", "--detach", "--no-checkout", where, "base")
+    try:
+        # git am checks out the files that it touches; the others are not needed.
+        git(where, "sparse-checkout", "set", "--no-cone", "/Makefile")
+        git(where, "checkout", "-q")
+        yield where
+    finally:
+        drop_worktree(base, where)
 
 
 def apply_series(options: Options, series: Path = SERIES) -> Trees:
@@ -108,14 +127,7 @@ def apply_series(options: Options, series: Path = SERIES) -> Trees:
     key = make_key(worktrees, stack)
     if guard_work(worktrees) == key:
         return Trees(base, worktrees / "series")
-    made = worktrees / "series.tmp"
-    drop_worktree(base, made)
-    git(base, "worktree", "add", "-q", "--detach", "--no-checkout", made, "base")
-    # git am checks out the files that it touches; the others are not needed.
-    git(made, "sparse-checkout", "set", "--no-cone", "/Makefile")
-    git(made, "checkout", "-q")
-    with contextlib.ExitStack() as stacked:
-        stacked.callback(drop_worktree, base, made)
+    with open_scratch(base, worktrees / "series.tmp") as made:
         ends = {}
         for topic in stack:
             for patch in list_files(topic):

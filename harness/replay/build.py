@@ -172,8 +172,8 @@ def build_objects(options: Options, where: Path, config: KernelConfig) -> Object
     drop_others(out)
     kernel = Objects(where, config, out, options)
     announce(f"replay: mm/mm_init.o of {where.name} ({config.name})")
-    if not (out / ".config").exists():
-        configure(options, config, where, out, f"the replay ({config.name})")
+    # Each time, as a change of the tree can bring new options; .config stays if it is the same.
+    configure(options, config, where, out, f"the replay ({config.name})")
     kernel.make("mm/mm_init.o")
     kernel.compile_like_mm_init(REPLAY / "shim.c", out / "shim.o")
     return kernel
@@ -271,10 +271,24 @@ def build_mutant(
     )
 
 
-def build_replay(options: Options, trees: Trees, config: KernelConfig = DEFAULT) -> Path:
-    """Return the replay program of two trees in one configuration, built anew where needed.
+def build_peer(options: Options, peer: Path, config: KernelConfig) -> Path:
+    """Return the peer's object; Raises UserError when its mm/mm_init.c does not compile."""
+    try:
+        objects = build_objects(options, peer, config)
+        return objects.side("peer", objects.out / "mm/mm_init.o")
+    except UserError as error:
+        raise UserError(
+            f"PEER={options.peer} cannot be built: {error}: correct it, or leave PEER out"
+        ) from None
 
-    Where the series has a memcpy_nt() of the architecture, a third kernel, "fallback", is the series without it.
+
+def build_replay(
+    options: Options, trees: Trees, config: KernelConfig = DEFAULT, peer: Path | None = None
+) -> Path:
+    """Return the replay program of the trees in one configuration, built anew where needed.
+
+    Where the series has a memcpy_nt() of the architecture, a third kernel, "fallback", is the
+    series without it. Raises UserError when a tree does not compile.
     """
     before, after = build_pair(options, trees, config)
     sides = [
@@ -289,4 +303,6 @@ def build_replay(options: Options, trees: Trees, config: KernelConfig = DEFAULT)
             str(REPLAY / "fallback.h"),
         )
         sides.append(after.side("fallback", fallback))
-    return link_program(after, sides, after.out / "replay")
+    if peer:
+        sides.append(build_peer(options, peer, config))
+    return link_program(after, sides, after.out / ("replay-peer" if peer else "replay"))

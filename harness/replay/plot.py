@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The picture of the race: time per page over the order, for both kernels and the limit."""
+"""The picture of the race: time per page over the order, for the kernels and the limit."""
 
 import statistics
 from pathlib import Path
@@ -14,12 +14,14 @@ LOOKS: dict[str, dict[str, Any]] = {
     "base": {"color": "#8a8f98", "linewidth": 2.5, "marker": "o"},
     "fallback": {"color": "#d08b2c", "linewidth": 1.2, "marker": "o", "markersize": 3.5},
     "series": {"color": "#1668b8", "linewidth": 2.5, "marker": "o"},
+    "peer": {"color": "#2e8b57", "linewidth": 1.8, "marker": "s", "markersize": 4},
     "limit": {"color": "#22262b", "linewidth": 1.2, "linestyle": "--"},
 }
 LABELS = {
     "base": "base",
     "fallback": "series, memcpy() fallback",
     "series": "series",
+    "peer": "peer",
     "limit": "limit: bare MOVNTI fill of the same bytes",
 }
 INK = "#22262b"

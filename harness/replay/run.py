@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.command import git, run
+from harness.core.cpu import describe_cpu
 from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.core.stages import run_stage
 from harness.kernel import tree
+from harness.kernel.peer import prepare_peer
 from harness.replay.build import build_replay
 from harness.replay.plot import draw_race
 
@@ -22,7 +24,10 @@ RACES = ((100, "0,9,18,9d,18d"), (16, "0-18"))
 
 
 def compare_memmaps(replay: Path) -> str:
-    """Compare the memmaps of both kernels and return what was compared; Raises UserError at a difference."""
+    """Compare the memmaps of the kernels and return what was compared.
+
+    Raises UserError at a difference, unless it is the peer's.
+    """
     announce("comparing the memmaps byte for byte")
     text = run([replay, "matrix"], "comparing the memmaps", progress=print)
     announce(f"comparing those of {RANDOM_CASES} random cases")
@@ -51,16 +56,20 @@ def race_kernels(replay: Path, folder: Path) -> tuple[str, dict[str, Any]]:
 def run_replay(options: Options) -> None:
     """Build, compare, race, and write table, samples and plot; Raises UserError as the stages do."""
     trees = tree.apply_series(options)
-    made = build_replay(options, trees)
+    peer = prepare_peer(options, trees.base.parent)
+    made = build_replay(options, trees, peer=peer)
     folder = options.build / "replay" / "result"
     folder.mkdir(parents=True, exist_ok=True)
     text = compare_memmaps(made)
     table, samples = race_kernels(made, folder)
     samples |= {
+        "cpu": describe_cpu(),
         "date": datetime.date.today().isoformat(),
         "base": git(trees.base, "rev-parse", "HEAD"),
         "series": git(trees.series, "rev-parse", "HEAD"),
     }
+    if peer:
+        samples["peer"] = git(peer, "rev-parse", "HEAD")
     (folder / "replay.txt").write_text(text + table)
     (folder / "replay.json").write_text(json.dumps(samples, indent=1) + "\n")
     draw_race(samples, folder / "replay.png")

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The user-space half of the replay program. */
-#ifndef REPLAY_USER_H
-#define REPLAY_USER_H
+/*
+ * The user-space half of the replay program. Calls go one way:
+ * main -> check, race -> events, case, window, crash, machine -> kernels.
+ */
+#ifndef REPLAY_USERSPACE_H
+#define REPLAY_USERSPACE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,19 +15,29 @@
 
 #define GIB		(1UL << 30)
 #define MIB		(1UL << 20)
-#define SPEC_SIZE	256
 
-/* The linked kernels, the base first; set up by load_kernels(). */
+/* kernels.c: the linked kernels, the base first, and the base's layout */
+#define MAX_KERNELS	4
+
 struct kernel {
 	const char *name;
 	const struct replay_side *side;
+	bool may_differ;	/* from the base: that is reported, and no failure */
 };
+
 extern struct kernel kernels[];
 extern unsigned int nr_kernels;
 extern const struct replay_layout *layout;
-
+/* Does nothing where the program is linked without the kernel: @side is NULL. */
+void add_kernel(const char *name, const struct replay_side *side, bool may_differ);
 /* One line on stderr, then exit status 2. */
 void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* The kernels' objects; what is weak may be left out. */
+extern const struct replay_side base_side;
+extern const struct replay_side series_side __attribute__((weak));
+extern const struct replay_side fallback_side __attribute__((weak));
+extern const struct replay_side peer_side __attribute__((weak));
 
 /* window.c: the stretch of address space that the memmap lies in */
 #define WINDOW_START	(32UL << 40)
@@ -37,18 +50,23 @@ unsigned long pfn_of(const void *address);
 
 /* crash.c: faults inside the kernels' code become messages */
 void crash_catch(void);
-extern const char *crash_context;
+/* What the message names: the case, and whose code runs. */
+extern const char *crash_context, *crash_kernel;
+/* Generated when the program is linked: a page for each symbol that nobody provides. */
+extern char unexpected_start[], unexpected_end[];
+extern const char *const unexpected_names[];
 
-/* proc.c */
+/* machine.c: what /proc says about the CPU and the memory */
 /* Reads the first "KEY ... : VALUE" of a file in /proc; "" if there is none. */
 void proc_value(const char *path, const char *key, char *value, size_t size);
 void cpu_name(char *name, size_t size);
 
-/* spec.c: a case as text */
-void spec_write(const struct replay_case *c, char *text);
-struct replay_case spec_read(const char *text);
-const char *type_name(unsigned int index);
-unsigned int type_index(const char *name);
+/* case.c: a case as text */
+#define CASE_SIZE	256
+void case_write(const struct replay_case *c, char *text);
+struct replay_case case_read(const char *text);
+/* The enum memory_type of that name. */
+unsigned int type_value(const char *name);
 
 /* events.c: what the kernels' code asked for from outside */
 enum events_mode { EVENTS_IGNORE, EVENTS_RECORD, EVENTS_COMPARE };
@@ -56,7 +74,7 @@ void events_start(enum events_mode mode);
 /* False, with the first difference in @text, if they are not as recorded. */
 bool events_same(char *text, size_t size);
 
-/* check.c: 0 if every kernel does as the base, else 1 */
+/* check.c: 1 if a kernel that may not differ from the base does so, else 0 */
 int check_matrix(void);
 int check_random(unsigned long nr_cases, uint64_t seed);
 int check_one(const struct replay_case *c);
@@ -64,6 +82,7 @@ int check_one(const struct replay_case *c);
 /* race.c */
 #define MAX_ORDERS	32
 #define MAX_ROUNDS	1000
+
 struct race_options {
 	const char *json;		/* file for the raw samples, or NULL */
 	unsigned long device_gib;
@@ -71,6 +90,7 @@ struct race_options {
 	bool deduplicated[MAX_ORDERS];	/* without an altmap: tails share their memmap */
 	unsigned int rounds;
 };
+
 int race(const struct race_options *options);
 
 #endif

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user.h"
+#include "userspace.h"
 
 static const char *const early_names[] = { "none", "all", "odd" };
 static const char *const poison_names[] = { "ones", "zero", "random" };
 
-const char *type_name(unsigned int type)
+static const char *type_name(unsigned int type)
 {
 	const struct replay_name *t;
 
@@ -18,7 +18,7 @@ const char *type_name(unsigned int type)
 	return "?";
 }
 
-unsigned int type_index(const char *name)
+unsigned int type_value(const char *name)
 {
 	const struct replay_name *t;
 
@@ -36,19 +36,19 @@ static unsigned int index_of(const char *name, const char *const *names, unsigne
 	die("\"%s\" in a case is none of %s, %s, %s", name, names[0], names[1], names[2]);
 }
 
-void spec_write(const struct replay_case *c, char *text)
+void case_write(const struct replay_case *c, char *text)
 {
-	int n = snprintf(text, SPEC_SIZE, "type=%s,order=%u,pfn=0x%lx,pages=0x%lx,early=%s,"
-			 "node=%u,poison=%s", type_name(c->type), c->order, c->start_pfn,
-			 c->nr_pages, early_names[c->early], c->node,
-			 poison_names[c->poison]);
+	int n = snprintf(text, CASE_SIZE,
+			 "type=%s,order=%u,pfn=0x%lx,pages=0x%lx,early=%s,node=%u,poison=%s",
+			 type_name(c->type), c->order, c->start_pfn, c->nr_pages,
+			 early_names[c->early], c->node, poison_names[c->poison]);
 
 	if (c->altmap)
-		snprintf(text + n, SPEC_SIZE - n, ",reserve=0x%lx,offset=0x%lx",
+		snprintf(text + n, CASE_SIZE - n, ",reserve=0x%lx,offset=0x%lx",
 			 c->reserve, c->offset);
 }
 
-static unsigned long number(const char *key, const char *value)
+static unsigned long read_number(const char *key, const char *value)
 {
 	char *end;
 	unsigned long n = strtoul(value, &end, 0);
@@ -58,36 +58,36 @@ static unsigned long number(const char *key, const char *value)
 	return n;
 }
 
-struct replay_case spec_read(const char *spec)
+struct replay_case case_read(const char *written)
 {
-	struct replay_case c = { .type = type_index("generic"), .start_pfn = 1 << 20 };
-	char text[SPEC_SIZE], *rest = text, *key, *value;
+	struct replay_case c = { .type = type_value("generic"), .start_pfn = 1 << 20 };
+	char text[CASE_SIZE], *rest = text, *key, *value;
 
-	if (snprintf(text, sizeof(text), "%s", spec) >= (int)sizeof(text))
-		die("a case has at most %d characters", SPEC_SIZE - 1);
+	if (snprintf(text, sizeof(text), "%s", written) >= (int)sizeof(text))
+		die("a case has at most %d characters", CASE_SIZE - 1);
 	while ((key = strsep(&rest, ","))) {
 		value = strchr(key, '=');
 		if (!value)
 			die("a case is KEY=VALUE,... but \"%s\" has no =", key);
 		*value++ = 0;
 		if (!strcmp(key, "type"))
-			c.type = type_index(value);
+			c.type = type_value(value);
 		else if (!strcmp(key, "order"))
-			c.order = number(key, value);
+			c.order = read_number(key, value);
 		else if (!strcmp(key, "pfn"))
-			c.start_pfn = number(key, value);
+			c.start_pfn = read_number(key, value);
 		else if (!strcmp(key, "pages"))
-			c.nr_pages = number(key, value);
+			c.nr_pages = read_number(key, value);
 		else if (!strcmp(key, "early"))
 			c.early = index_of(value, early_names, NR_EARLY);
 		else if (!strcmp(key, "node"))
-			c.node = number(key, value);
+			c.node = read_number(key, value);
 		else if (!strcmp(key, "poison"))
 			c.poison = index_of(value, poison_names, NR_POISON);
 		else if (!strcmp(key, "reserve"))
-			c.altmap = 1, c.reserve = number(key, value);
+			c.altmap = 1, c.reserve = read_number(key, value);
 		else if (!strcmp(key, "offset"))
-			c.altmap = 1, c.offset = number(key, value);
+			c.altmap = 1, c.offset = read_number(key, value);
 		else
 			die("a case has no \"%s\"", key);
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What /proc says about the machine. */
+/* What /proc says about the machine: its CPU's name, its free memory, its huge pages. */
 #include <string.h>
 
-#include "user.h"
+#include "userspace.h"
 
 void proc_value(const char *path, const char *key, char *value, size_t size)
 {

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The peer: another proposal for the same function, in a worktree beside base/ and series/.
+
+PEER= names patches, which are applied to the base, or a commit.
+"""
+
+import contextlib
+import email
+import re
+import tempfile
+from pathlib import Path
+
+from harness.core.cache import digest
+from harness.core.command import git
+from harness.core.errors import UserError
+from harness.core.options import Options
+from harness.core.progress import announce
+from harness.kernel.patches import checkout_commit
+from harness.kernel.topics import list_files, list_topics
+from harness.kernel.tree import apply_patch, open_scratch
+
+FUNCTION = "memmap_init_zone_device"
+SOURCE = "mm/mm_init.c"
+MBOXES = (".patch", ".mbox", ".mbx")
+DIFF = re.compile(rb"^(?:diff --git |--- a/)", re.M)
+COVER = re.compile(r"\b0+/\d+\]")
+
+
+def list_mboxes(where: Path) -> list[Path]:
+    """Return the files with patches in their order.
+
+    These are those of the topics that a stack lists, or of the folder, or of the folders in it.
+    Raises UserError as list_topics() does.
+    """
+    if where.is_file():
+        return [where]
+    if (where / "stack").exists():
+        return [file for topic in list_topics(where) for file in list_files(topic)]
+    found = [path for path in where.iterdir() if path.is_file() and path.suffix in MBOXES]
+    return sorted(found or where.glob("*/*.patch"))
+
+
+def is_patch(mail: bytes) -> bool:
+    """Tell whether a mail is a patch, and no cover letter or reply."""
+    message = email.message_from_bytes(mail)
+    bodies = [part.get_payload(decode=True) for part in message.walk()]
+    found = any(isinstance(body, bytes) and DIFF.search(body) for body in bodies)
+    return found and not COVER.search(str(message["Subject"] or ""))
+
+
+def split_mails(where: Path, into: Path) -> dict[Path, str]:
+    """Write each patch in where to a file of its own, and return these in order with their names.
+
+    Raises UserError when there is no patch.
+    """
+    patches = {}
+    for number, mbox in enumerate(list_mboxes(where)):
+        made = into / str(number)
+        made.mkdir()
+        git(made, "mailsplit", "-b", f"-o{made}", mbox)
+        name = str(mbox.relative_to(where)) if where.is_dir() else mbox.name
+        mails = sorted(made.iterdir())
+        for mail in mails:
+            if is_patch(mail.read_bytes()):
+                patches[mail] = f"{name}, mail {int(mail.name)}" if len(mails) > 1 else name
+    if not patches:
+        raise UserError(
+            f"PEER={where} holds no patches: "
+            "put there what git format-patch writes, or an mbox named *.mbox"
+        )
+    return patches
+
+
+def apply_mails(base: Path, where: Path) -> str:
+    """Return the commit that the patches in where make on the base, the earlier one if unchanged.
+
+    Raises UserError that names the patch that does not apply, and as split_mails() does.
+    """
+    with contextlib.ExitStack() as stack:
+        mails = split_mails(where, Path(stack.enter_context(tempfile.TemporaryDirectory())))
+        start = git(base, "rev-parse", "base^{commit}")
+        ref = f"refs/peers/{digest(start, *(mail.read_bytes() for mail in mails))}"
+        if made := git(base, "for-each-ref", "--format=%(objectname)", ref):
+            return made
+        scratch = stack.enter_context(open_scratch(base, base.parent / "peer.tmp"))
+        for mail, name in mails.items():
+            announce(f"applying {name}")
+            apply_patch(
+                scratch, mail, f"PEER={where}: {name}", "rebase it on the base, or leave PEER out"
+            )
+        made = git(scratch, "rev-parse", "HEAD")
+        git(base, "update-ref", ref, made)
+    return made
+
+
+def find_peer(options: Options, base: Path) -> str:
+    """Return the commit that PEER= names in the user's clone or in the base's repository.
+
+    Raises UserError if there is none.
+    """
+    for repository in filter(None, (options.linux, base)):
+        with contextlib.suppress(UserError):
+            return git(repository, "rev-parse", "--verify", "-q", f"{options.peer}^{{commit}}")
+    where = f"of LINUX={options.linux}" if options.linux else "of the base, and LINUX= is not set"
+    raise UserError(
+        f"PEER={options.peer} is no folder of patches, no mbox and no commit {where}: name one"
+    )
+
+
+def prepare_peer(options: Options, worktrees: Path) -> Path | None:
+    """Return the peer's worktree below worktrees, None if PEER= is not set.
+
+    Raises UserError when PEER= names neither patches that apply nor a commit, or when the
+    function to compare is not there.
+    """
+    if not options.peer:
+        return None
+    base, where = worktrees / "base", Path(options.peer)
+    commit = apply_mails(base, where.resolve()) if where.exists() else find_peer(options, base)
+    try:
+        source = git(base, "show", f"{commit}:{SOURCE}")
+    except UserError:
+        source = ""
+    if f"{FUNCTION}(" not in source:
+        raise UserError(
+            f"PEER={options.peer} has no {FUNCTION}() in {SOURCE}: name a kernel that has it there"
+        )
+    return checkout_commit(worktrees, commit, "peer")

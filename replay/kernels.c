@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The kernels that are linked into the program, and how it ends where it cannot go on. */
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "userspace.h"
+
+struct kernel kernels[MAX_KERNELS];
+unsigned int nr_kernels;
+const struct replay_layout *layout;
+unsigned long replay_pgmap[512];
+
+void die(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	fprintf(stderr, "replay: ");
+	vfprintf(stderr, format, arguments);
+	fprintf(stderr, "\n");
+	exit(2);
+}
+
+void add_kernel(const char *name, const struct replay_side *side, bool may_differ)
+{
+	unsigned int size;
+
+	if (!side)
+		return;
+	kernels[nr_kernels++] = (struct kernel) { name, side, may_differ };
+	if (nr_kernels == 1)
+		layout = side->describe();
+	size = side->describe()->page_struct_size;
+	if (size != layout->page_struct_size)
+		die("struct page has %u bytes in %s, %u in base: keep its size, or leave %s out",
+		    size, name, layout->page_struct_size, name);
+}

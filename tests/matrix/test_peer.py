@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Another proposal beside the series: compared, raced and drawn, its faults told and not fatal."""
+
+import dataclasses
+import difflib
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from checks.drain import tell_peer
+from harness.core import options
+from harness.core.errors import UserError
+from harness.core.folders import ROOT
+from harness.kernel import tree
+from harness.kernel.peer import prepare_peer
+from harness.replay import build, plot
+
+ORDER = ["base", "series", "fallback", "peer", "limit"]
+Build = Callable[[Path], Path]
+Done = subprocess.CompletedProcess[str]
+
+
+def run(made: Path, *words: str) -> Done:
+    """Run a replay program to its end."""
+    return subprocess.run([made, *words], capture_output=True, text=True, timeout=600)
+
+
+@pytest.fixture
+def build_with(chosen: options.Options, trees: tree.Trees) -> Build:
+    """Build the replay program with the peer that PEER= names."""
+
+    def build_one(where: Path) -> Path:
+        named = dataclasses.replace(chosen, peer=str(where))
+        peer = prepare_peer(named, trees.base.parent)
+        return build.build_replay(named, trees, peer=peer)
+
+    return build_one
+
+
+@pytest.fixture
+def write_patch(trees: tree.Trees, tmp_path: Path) -> Callable[..., Path]:
+    """Write a patch that replaces a text in a file of the base, and return its folder."""
+
+    def write(name: str, old: str, new: str) -> Path:
+        text = (trees.base / name).read_text()
+        assert text.count(old) == 1
+        parts = [source.splitlines(keepends=True) for source in (text, text.replace(old, new))]
+        diff = "".join(difflib.unified_diff(*parts, f"a/{name}", f"b/{name}"))
+        head = "From: A U Thor <author@example.org>\nSubject: [PATCH] mm: a peer\n\nWhy.\n---\n"
+        (tmp_path / "0001-mm-a-peer.patch").write_text(
+            f"{head}diff --git a/{name} b/{name}\n{diff}"
+        )
+        return tmp_path
+
+    return write
+
+
+def test_series_as_peer(
+    build_with: Build,
+    chosen: options.Options,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made = build_with(ROOT / "series/zone-device-memmap")
+    tell_peer(chosen)
+    assert "note: peer: SFENCE follows each MOVNTI of memmap_init" in capsys.readouterr().out
+    done = run(made, "random", "3000")
+    assert not done.returncode
+    assert done.stdout.endswith("series and fallback and peer as base, byte for byte\n")
+    done = run(made, "race", "1", "0,9", "3", str(tmp_path / "race.json"))
+    assert not done.returncode and "base/peer" in done.stdout and "peer/limit" in done.stdout
+    samples = json.loads((tmp_path / "race.json").read_text())
+    for result in samples["results"]:
+        assert list(result["samples"]) == list(result["first_touch"]) == ORDER
+    plot.draw_race(samples | {"date": "today"}, tmp_path / "race.png")
+    assert (tmp_path / "race.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_fault_of_the_peer_is_told(
+    build_with: Build,
+    write_patch: Callable[..., Path],
+    chosen: options.Options,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    old = "page->zone_device_data = NULL;"
+    made = build_with(write_patch("mm/mm_init.c", old, old.replace("NULL", "(void *)1")))
+    done = run(made, "random", "3000")
+    assert not done.returncode
+    _, where, what, told = done.stdout.splitlines()
+    assert where.startswith("differs type=")
+    assert what.startswith("  peer: pfn ") and "page.zone_device_data: 0x01, base 0x00" in what
+    assert "series and fallback as base, byte for byte; peer differs from base in " in told
+    assert 2000 < int(told.split()[-2]) <= 3000
+    assert not run(made, "race", "1", "0", "1").returncode
+    tell_peer(chosen)
+    assert "note: peer: memmap_init_zone_device() has no MOVNTI" in capsys.readouterr().out
+
+
+def test_peer_that_calls_memcpy_flushcache(
+    build_with: Build, write_patch: Callable[..., Path]
+) -> None:
+    """Out of line, as for all but 4, 8 and 16 bytes."""
+    old = "page->zone_device_data = NULL;"
+    new = "struct page copy = *page;\n\tcopy.zone_device_data = NULL;"
+    made = build_with(
+        write_patch("mm/mm_init.c", old, f"{new}\n\tmemcpy_flushcache(page, &copy, sizeof(copy));")
+    )
+    done = run(made, "random", "3000")
+    assert done.stdout.endswith("series and fallback and peer as base, byte for byte\n"), done
+
+
+def test_peer_that_does_not_compile(
+    build_with: Build, write_patch: Callable[..., Path], chosen: options.Options
+) -> None:
+    where = write_patch("mm/mm_init.c", "page->zone_device_data = NULL;", "page->gone = NULL;")
+    with pytest.raises(UserError) as caught:
+        build_with(where)
+    assert str(caught.value).startswith(f"PEER={where} cannot be built: make mm/mm_init.o (default")
+    assert "mm/mm_init.c:1000:" in str(caught.value) and "no member named" in str(caught.value)
+    assert str(caught.value).endswith(": correct it, or leave PEER out")
+
+
+def test_struct_page_of_another_size(build_with: Build, write_patch: Callable[..., Path]) -> None:
+    old = "} _struct_page_alignment;"
+    made = build_with(
+        write_patch("include/linux/mm_types.h", old, f"	unsigned long more;\n{old}")
+    )
+    done = run(made, "matrix")
+    assert done.returncode == 2 and done.stderr == (
+        "replay: struct page has 80 bytes in peer, 64 in base: keep its size, or leave peer out\n"
+    )
