@@ -93,7 +93,7 @@ class KunitKernel:
         )
 
 
-def kunit_kernel(
+def make_kunit_kernel(
     architecture: Architecture,
     suites: tuple[Suite, ...],
     *lines: str,
@@ -116,22 +116,22 @@ HVO = "CONFIG_HUGETLB_PAGE_OPTIMIZE_VMEMMAP=y"
 KERNELS = {
     kernel.name: kernel
     for kernel in (
-        kunit_kernel(X86_64, (MEMCPY_NT, FORTIFY, MEMMAP), HVO, words=f"{PC} {NODES}"),
+        make_kunit_kernel(X86_64, (MEMCPY_NT, FORTIFY, MEMMAP), HVO, words=f"{PC} {NODES}"),
         # UML is the only one that runs natively, so only here can a missing drain show.
         # An SMP UML needs seccomp mode.
-        kunit_kernel(
+        make_kunit_kernel(
             UML,
             (MEMCPY_NT,),
             "CONFIG_NR_CPUS=2",
             words="ncpus=2 seccomp=on",
             header="um.h",
         ),
-        kunit_kernel(I386, (MEMCPY_NT, FORTIFY), words=PC),
-        kunit_kernel(ARM64, (MEMCPY_NT, FORTIFY, MEMMAP), words=NODES),
+        make_kunit_kernel(I386, (MEMCPY_NT, FORTIFY), words=PC),
+        make_kunit_kernel(ARM64, (MEMCPY_NT, FORTIFY, MEMMAP), words=NODES),
     )
 }
 # For the base, which has no memcpy_nt().
-MEMMAP_ONLY = kunit_kernel(X86_64, (MEMMAP,), HVO, words=f"{PC} {NODES}")
+MEMMAP_ONLY = make_kunit_kernel(X86_64, (MEMMAP,), HVO, words=f"{PC} {NODES}")
 
 
 def list_cases(

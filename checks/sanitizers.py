@@ -100,14 +100,16 @@ class Checker:
         machine = guest.Guest(kernel, image, "tcg", self.gib, words, self.ram_gib, devices)
 
         def is_fault(line: str) -> bool:
-            return console.is_splat(line) and not expected(line) and not is_elsewhere(kernel, line)
+            return (
+                console.is_splat(line) and not expected(line) and not is_foreign_race(kernel, line)
+            )
 
         def tell(spoken: str) -> None:
             if spoken.startswith(console.STAGE):
                 announce(f"{kernel.name}: {spoken.removeprefix(console.STAGE)}")
 
         text = guest.boot_guest(machine, log, tell, LIMIT, SILENCE, is_fault).split("\n")
-        kept = [line for line in text if not is_elsewhere(kernel, line)]
+        kept = [line for line in text if not is_foreign_race(kernel, line)]
         if races := len(text) - len(kept):
             say(f"{kernel.name}: {races} races in code that the series does not touch ({log})")
         return "\n".join(kept)
@@ -148,7 +150,7 @@ def list_functions(kernel: Kernel) -> frozenset[str]:
     return frozenset(match[1] for match in re.finditer(r" [Tt] (\S+)$", told, re.M))
 
 
-def is_elsewhere(kernel: Kernel, line: str) -> bool:
+def is_foreign_race(kernel: Kernel, line: str) -> bool:
     """Return whether this line reports a race of which neither side is mm/mm_init.c or a test.
 
     With its strict rules KCSAN finds races in many places of the kernel that the series does not
@@ -161,7 +163,7 @@ def is_elsewhere(kernel: Kernel, line: str) -> bool:
     )
 
 
-def name_log(options: Options, name: str) -> Path:
+def prepare_log(options: Options, name: str) -> Path:
     """Return the path for a console's log, and make its folder."""
     folder = options.build / "sanitizers"
     folder.mkdir(exist_ok=True)
@@ -175,7 +177,7 @@ def run_suites(
 
     Raises UserError when a case does not pass, and for any report.
     """
-    log = name_log(options, f"{checker.name}-suites")
+    log = prepare_log(options, f"{checker.name}-suites")
     checker.boot(kernel, image, (), f"{kunit.RUN} {kunit.NODES} kunit.filter_glob={GLOB}", log)
     return kunit.parse_log(source, log, SUITES, f"KUnit in the {kernel.name} kernel")
 
@@ -187,7 +189,7 @@ def rebind_devices(
 
     Raises UserError for any report, and when the console is not complete and clean.
     """
-    log = name_log(options, f"{checker.name}-rebinds")
+    log = prepare_log(options, f"{checker.name}-rebinds")
     words = (
         f"zdm.do=rebind zdm.rebinds={checker.rebinds} zdm.map={'mem' if checker.in_ram else 'dev'}"
     )
@@ -214,7 +216,7 @@ def run_control(
     KCSAN's case waits half a second for a race with each number of threads. Emulated CPUs can miss
     it, so the case need pass with one number only.
     """
-    log, report = name_log(options, f"{checker.name}-control"), f"BUG: {checker.own.upper()}: "
+    log, report = prepare_log(options, f"{checker.name}-control"), f"BUG: {checker.own.upper()}: "
     text = checker.boot(
         kernel,
         image,

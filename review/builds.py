@@ -68,7 +68,7 @@ class Builds:
         self.sparse: Path | None = None
         self.image: Path | None = None
 
-    def keep(
+    def keep_by_code(
         self, name: str, commit: str, parts: Sequence[str | bytes], make: Callable[[Path], Any]
     ) -> Any:
         """Return what make() returns for the worktree at commit.
@@ -108,7 +108,7 @@ class Builds:
             where,
         )
 
-    def suites(self, commit: str, below: str = "") -> dict[str, str]:
+    def list_suites(self, commit: str, below: str = "") -> dict[str, str]:
         """Return the KUnit suites that the series touches and that a commit has, by Kconfig symbol.
 
         below limits them to the test files below a folder. Raises UserError when no Makefile builds
@@ -147,7 +147,7 @@ class Builds:
             found[rule[1]] = suite[1]
         return found
 
-    def guest(self) -> Path:
+    def make_guest(self) -> Path:
         """Return the initramfs with the selftest of the finished series.
 
         Each patch must pass that selftest.
@@ -155,12 +155,12 @@ class Builds:
         self.image = self.image or make_initramfs(self.options, self.trees.series)
         return self.image
 
-    def vm(self, commit: str, what: str) -> dict[str, Any]:
+    def boot_vm(self, commit: str, what: str) -> dict[str, Any]:
         """Build the VM's kernel at a patch with the suites that it has, boot it, and rebind.
 
         Returns the warnings, the number of passed cases, and the names of the suites.
         """
-        suites = self.suites(commit)
+        suites = self.list_suites(commit)
         lines = "".join(
             f"CONFIG_{symbol}=y\n" for symbol in ("KUNIT", "RUNTIME_TESTING_MENU", *suites)
         )
@@ -182,8 +182,8 @@ class Builds:
             announce(f"booting {what}")
             guest = Guest(
                 kernel,
-                self.guest(),
-                choose_accel(self.options, kernel, self.guest()),
+                self.make_guest(),
+                choose_accel(self.options, kernel, self.make_guest()),
                 GIB,
                 f"{kunit.RUN} zdm.do=rebind zdm.rebinds=1",
             )
@@ -199,15 +199,16 @@ class Builds:
             )
             return {"warnings": warnings, "cases": passed, "suites": sorted(suites.values())}
 
-        return self.keep("vm", commit, [MEASURED.text(), lines, self.guest().read_bytes()], make)  # type: ignore[no-any-return]
+        parts = [MEASURED.text(), lines, self.make_guest().read_bytes()]
+        return self.keep_by_code("vm", commit, parts, make)  # type: ignore[no-any-return]
 
-    def without_zone_device(self, commit: str) -> KernelConfig:
+    def make_config_without_zone_device(self, commit: str) -> KernelConfig:
         """Return a configuration with all that the series touches at commit except ZONE_DEVICE."""
-        tests = [f"CONFIG_{symbol}=y" for symbol in self.suites(commit, "lib/")]
+        tests = [f"CONFIG_{symbol}=y" for symbol in self.list_suites(commit, "lib/")]
         lines = [line for line in X86_64.config.lines if line != EVERY_TEST]
         return replace(X86_64.config, name="off", lines=(*lines, *tests))
 
-    def folders(self, commit: str, config: KernelConfig, what: str) -> list[str]:
+    def build_folders(self, commit: str, config: KernelConfig, what: str) -> list[str]:
         """Build mm/, lib/ and arch/x86/lib/ in a configuration and return the warnings.
 
         Raises UserError when something does not build.
@@ -222,9 +223,9 @@ class Builds:
                 found += self.make(where, out, what, *folders, jobs=jobs)
             return sorted(found)
 
-        return self.keep(config.name, commit, [config.text()], make)  # type: ignore[no-any-return]
+        return self.keep_by_code(config.name, commit, [config.text()], make)  # type: ignore[no-any-return]
 
-    def checked(
+    def compile_checked(
         self, commit: str, what: str, target: Target = X86_64, files: Sequence[str] = ()
     ) -> dict[str, Any]:
         """Compile files, or else what the series touches, with W=1 and sparse.
@@ -261,13 +262,13 @@ class Builds:
                     ),
                     where,
                 ),
-                "page": objects.size() if not files else 0,
+                "page": objects.measure_struct_page() if not files else 0,
             }
 
         names = files or Compilation(self.options, self.trees, self.trees.series, target).files
         config = target.choose(not files)
         parts = [config.text(), config.tools.version(), *names]
-        return self.keep("checked", commit, parts, make)  # type: ignore[no-any-return]
+        return self.keep_by_code("checked", commit, parts, make)  # type: ignore[no-any-return]
 
 
 class Checked(Compilation):
@@ -296,7 +297,7 @@ class Checked(Compilation):
         self.said += said
         return said
 
-    def size(self) -> int:
+    def measure_struct_page(self) -> int:
         """Return the size of struct page in bytes, as mm/mm_init.c sees it."""
         source, made = self.out / "size.c", self.out / "size.o"
         source.write_text(SIZE)

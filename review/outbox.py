@@ -20,7 +20,7 @@ from harness.core.progress import announce, say
 from harness.core.stages import run_stage
 from harness.kernel import source
 from harness.kernel.export import COVER, SHORTLOG
-from harness.kernel.topics import list_files, list_topics, name_end
+from harness.kernel.topics import list_files, list_topics, name_branch
 from harness.kernel.tree import Trees, apply_patch, apply_series, drop_worktree
 from review.lint import read_subject
 
@@ -315,7 +315,7 @@ def run_outbox(
     trees, begin = apply_series(options, series), "base"
     for topic, number, folder in zip(stack, numbers, folders, strict=True):
         announce(f"writing {topic.name}, version {number}, by {author}")
-        end = name_end(topic, stack[-1])
+        end = name_branch(topic, stack[-1])
         write_mails(options, trees, topic, (begin, end), author, number, project, folder)
         begin = end
     return folders

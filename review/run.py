@@ -32,9 +32,9 @@ from review.verdict import Skip, Verdict, keep_result
 # The checks of the files of a patch. Each takes the folder of the worktrees and the patch.
 FILES: dict[str, Callable[[Path, Patch], Verdict]] = {
     "white space": scripts.check_whitespace,
-    "kernel-doc": scripts.compare_tool(scripts.run_kernel_doc),
-    "includecheck": scripts.compare_tool(scripts.run_checkincludes),
-    "shellcheck": scripts.compare_tool(scripts.run_shellcheck),
+    "kernel-doc": scripts.make_tool_check(scripts.run_kernel_doc),
+    "includecheck": scripts.make_tool_check(scripts.run_checkincludes),
+    "shellcheck": scripts.make_tool_check(scripts.run_shellcheck),
     "MAINTAINERS": scripts.check_maintainers,
 }
 # The checks of a mail. Each takes its text.
@@ -73,7 +73,7 @@ class Table:
             print(f"         {finding}", flush=True)
             self.findings.append(f"{what} {finding}")
 
-    def end(self) -> None:
+    def print_summary(self) -> None:
         """Print the summary.
 
         Raises UserError when there are findings.
@@ -148,7 +148,7 @@ def run_reading_checks(
 
 def check_vm(builds: Builds, patch: Patch) -> Verdict:
     """Build and boot the VM's kernel, rebind, and run the KUnit suites that the patch has."""
-    made = builds.vm(patch.commit, f"the VM's kernel at {patch.name}")
+    made = builds.boot_vm(patch.commit, f"the VM's kernel at {patch.name}")
     suites = (
         f"KUnit: {made['cases']} cases of {', '.join(made['suites'])}"
         if made["suites"]
@@ -160,22 +160,26 @@ def check_vm(builds: Builds, patch: Patch) -> Verdict:
 def check_allnoconfig(builds: Builds, patch: Patch) -> Verdict:
     """Build mm/, lib/ and arch/x86/lib/ with allnoconfig."""
     what = f"mm, lib, arch/x86/lib with allnoconfig at {patch.name}"
-    return Verdict(builds.folders(patch.commit, KernelConfig("none"), what))
+    return Verdict(builds.build_folders(patch.commit, KernelConfig("none"), what))
 
 
-def check_without(builds: Builds, patch: Patch) -> Verdict:
+def check_without_zone_device(builds: Builds, patch: Patch) -> Verdict:
     """Build mm/, lib/ and arch/x86/lib/ without ZONE_DEVICE."""
     what = f"mm, lib, arch/x86/lib without ZONE_DEVICE at {patch.name}"
-    return Verdict(builds.folders(patch.commit, builds.without_zone_device(patch.commit), what))
+    return Verdict(
+        builds.build_folders(
+            patch.commit, builds.make_config_without_zone_device(patch.commit), what
+        )
+    )
 
 
 def compile_both(builds: Builds, patch: Patch, what: str) -> Iterator[Any]:
     """Yield one result of Builds.checked(), named what, before and after a patch."""
     for commit, at in ((patch.parent, "before"), (patch.commit, "after")):
-        yield builds.checked(commit, f"the touched objects {at} {patch.name}")[what]
+        yield builds.compile_checked(commit, f"the touched objects {at} {patch.name}")[what]
 
 
-def check_messages(tool: str) -> Callable[[Builds, Patch], Verdict]:
+def make_message_check(tool: str) -> Callable[[Builds, Patch], Verdict]:
     """Return the check that compares the messages of a tool: gcc (with W=1) or sparse."""
     return lambda builds, patch: compare_warnings(*compile_both(builds, patch, tool))
 
@@ -201,7 +205,7 @@ def check_sanitizers(builds: Builds, patch: Patch) -> Iterator[tuple[str, Callab
 
             def check(target: Target = target, names: list[str] = names) -> Verdict:
                 before, after = (
-                    builds.checked(commit, f"{names[0]} {at} {patch.name}", target, names)
+                    builds.compile_checked(commit, f"{names[0]} {at} {patch.name}", target, names)
                     for commit, at in ((patch.parent, "before"), (patch.commit, "after"))
                 )
                 return compare_warnings(
@@ -214,9 +218,9 @@ def check_sanitizers(builds: Builds, patch: Patch) -> Iterator[tuple[str, Callab
 BUILT: dict[str, Callable[[Builds, Patch], Verdict]] = {
     "VM and KUnit": check_vm,
     "allnoconfig": check_allnoconfig,
-    "ZONE_DEVICE off": check_without,
-    "W=1": check_messages("gcc"),
-    "sparse": check_messages("sparse"),
+    "ZONE_DEVICE off": check_without_zone_device,
+    "W=1": make_message_check("gcc"),
+    "sparse": make_message_check("sparse"),
     "struct page": check_page_size,
 }
 
@@ -259,7 +263,7 @@ def run_review(options: Options) -> None:
         for name, check in check_sanitizers(builds, patch):
             table.check(patch.name, name, check)
     table.check("series", "bloat-o-meter", lambda: check_bloat(options, trees))
-    table.end()
+    table.print_summary()
 
 
 if __name__ == "__main__":

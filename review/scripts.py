@@ -104,7 +104,9 @@ def extract_files(worktrees: Path, commit: str, names: list[str], where: Path) -
         (where / name).chmod(int(mode[-3:], 8))
 
 
-def compare_tool(tool: Callable[[Path, str, Path], list[str]]) -> Callable[[Path, Patch], Verdict]:
+def make_tool_check(
+    tool: Callable[[Path, str, Path], list[str]],
+) -> Callable[[Path, Patch], Verdict]:
     """Return a check that runs a tool over the touched files before and after a patch.
 
     What the tool says only after the patch is a finding.

@@ -40,7 +40,7 @@ def find_sparse(options: Options, tree: Path) -> Path:
         fetched.mkdir()
         apt = Apt(fetched, "deb-src")
         try:
-            package = apt.fetch("sparse", apt.offered("sparse", SUITES))
+            package = apt.fetch("sparse", apt.find_version("sparse", SUITES))
         except NotOffered as reason:
             raise Skip(f"the installed sparse is too old for this kernel; {reason}") from None
         announce(f"building {package.stem}")

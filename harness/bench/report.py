@@ -34,7 +34,7 @@ class Summary:
     high: float
 
 
-def student(freedom: int) -> float:
+def compute_quantile(freedom: int) -> float:
     """Return the two-sided 95 % point of Student's t distribution, within 0.001."""
     scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(
         freedom * math.pi
@@ -60,7 +60,7 @@ def summarise(values: list[float]) -> Summary:
     mean = statistics.fmean(values)
     spread = statistics.stdev(values) if len(values) > 1 else math.nan
     half = (
-        student(len(values) - 1) * spread / math.sqrt(len(values))
+        compute_quantile(len(values) - 1) * spread / math.sqrt(len(values))
         if len(values) >= LEAST
         else math.nan
     )

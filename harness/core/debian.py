@@ -91,7 +91,7 @@ class Apt:
             f"Dir::State::status={status}",
         ]
 
-    def offered(self, package: str, suites: Sequence[str]) -> str:
+    def find_version(self, package: str, suites: Sequence[str]) -> str:
         """Return the version of the package in the first of suites that offers it.
 
         It then leaves that suite's list loaded for fetch(). Raises NotOffered when no suite offers
@@ -134,7 +134,7 @@ class Apt:
         [file] = self.folder.glob("*.deb" if self.kind == "deb" else "*.dsc")
         return file
 
-    def fetch_whole(self, packages: Sequence[str]) -> list[Path]:
+    def fetch_with_dependencies(self, packages: Sequence[str]) -> list[Path]:
         """Fetch packages with all their dependencies and return the files.
 
         Packages that are installed already are left out.

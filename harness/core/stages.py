@@ -12,7 +12,7 @@ from harness.core.folders import lock_build
 from harness.core.options import Options, read_options
 
 
-def interrupt(number: int, frame: FrameType | None) -> None:
+def raise_interrupt(number: int, frame: FrameType | None) -> None:
     """Handle a signal as Ctrl-C is handled."""
     raise KeyboardInterrupt
 
@@ -25,7 +25,7 @@ def run_program(stage: Callable[[], object]) -> None:
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, interrupt)
+            signal.signal(number, raise_interrupt)
     try:
         stage()
     except UserError as error:

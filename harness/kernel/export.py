@@ -16,7 +16,7 @@ from harness.core.options import Options
 from harness.core.progress import say
 from harness.core.stages import run_stage
 from harness.kernel import source
-from harness.kernel.topics import list_files, list_topics, name_end
+from harness.kernel.topics import list_files, list_topics, name_branch
 from harness.kernel.tree import make_key, record_key
 
 COVER = "0000-cover-letter.patch"
@@ -39,7 +39,7 @@ def export_topics(repository: Path, stack: list[Path]) -> None:
     """
     start, made = "base", {}
     for topic in stack:
-        end = name_end(topic, stack[-1])
+        end = name_branch(topic, stack[-1])
         git(repository, "merge-base", "--is-ancestor", start, end)
         new = repository.parent / f"{topic.name}.tmp"
         shutil.rmtree(new, ignore_errors=True)

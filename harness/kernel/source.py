@@ -97,7 +97,7 @@ def unpack_package(apt: Apt, made: Path, package: str, suites: Sequence[str]) ->
 
     Raises NotOffered when no suite offers the package. Raises UserError when it cannot be fetched.
     """
-    found = apt.offered(package, suites)
+    found = apt.find_version(package, suites)
     announce(f"fetching {package} {found} (160 MB)")
     deb = apt.fetch(package, found)
     announce(f"unpacking {package} (1.7 GB)")

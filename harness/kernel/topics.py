@@ -48,7 +48,7 @@ def list_files(topic: Path) -> list[Path]:
     )
 
 
-def name_end(topic: Path, last: Path) -> str:
+def name_branch(topic: Path, last: Path) -> str:
     """Return the name of the branch that marks the end of a topic."""
     return "series" if topic == last else f"topic/{topic.name}"
 

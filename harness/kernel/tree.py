@@ -20,7 +20,7 @@ from harness.core.options import Options
 from harness.core.progress import announce
 from harness.core.stages import run_stage
 from harness.kernel import source
-from harness.kernel.topics import SERIES, list_files, list_topics, name_end
+from harness.kernel.topics import SERIES, list_files, list_topics, name_branch
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def make_key(worktrees: Path, stack: list[Path]) -> str:
     return digest(git(worktrees / "base", "rev-parse", "base"), *parts)
 
 
-def guard_work(worktrees: Path) -> str:
+def check_work(worktrees: Path) -> str:
     """Return the key from which the branch was made, or an empty string if there is no branch.
 
     Raises UserError when the branch holds work that series/ lacks.
@@ -125,7 +125,7 @@ def apply_series(options: Options, series: Path = SERIES) -> Trees:
             "run 'make export', or remove the line"
         )
     key = make_key(worktrees, stack)
-    if guard_work(worktrees) == key:
+    if check_work(worktrees) == key:
         return Trees(base, worktrees / "series")
     with open_scratch(base, worktrees / "series.tmp") as made:
         ends = {}
@@ -133,7 +133,7 @@ def apply_series(options: Options, series: Path = SERIES) -> Trees:
             for patch in list_files(topic):
                 announce(f"applying {topic.name}/{patch.name}")
                 apply_patch(made, patch)
-            ends[name_end(topic, stack[-1])] = git(made, "rev-parse", "HEAD")
+            ends[name_branch(topic, stack[-1])] = git(made, "rev-parse", "HEAD")
     (worktrees / "series.key").unlink(missing_ok=True)
     if not (worktrees / "series").exists():
         git(base, "worktree", "prune")

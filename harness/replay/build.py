@@ -122,19 +122,22 @@ class Objects:
         )
         return made
 
-    def undefined(self, obj: Path) -> set[str]:
+    def list_undefined(self, obj: Path) -> set[str]:
         """Return the names that an object needs."""
         return {
             line.split()[-1]
             for line in run([self.tool("nm"), "-u", obj], f"nm {obj.name}").splitlines()
         }
 
-    def side(self, name: str, mm_init: Path, as_name: str = "") -> Path:
-        """Return mm_init and the shim as the object NAME.o, of which only AS_NAME_side (else NAME_side) is visible."""
+    def link_side(self, name: str, mm_init: Path, as_name: str = "") -> Path:
+        """Return mm_init and the shim as one object, NAME.o.
+
+        Only its symbol AS_NAME_side, or else NAME_side, is visible.
+        """
         whole, made = self.out / f"{name}.whole.o", self.out / f"{name}.o"
         objects = [self.out / "shim.o", mm_init]
         library = self.config.tools.architecture.library
-        routines = [library[name] for name in sorted(self.undefined(mm_init) & library.keys())]
+        routines = [library[name] for name in sorted(self.list_undefined(mm_init) & library.keys())]
         for jobs, some in split_targets(routines):
             self.make(*some, jobs=jobs)
         objects += [self.out / routine for routine in routines]
@@ -188,7 +191,8 @@ def list_unexpected(names: Sequence[str]) -> str:
     """Return assembly that gives each name a page of its own and lists them for crash.c."""
     pages = [f".globl {name}\n{name}: .skip 4096" for name in names]
     strings = [
-        f'\t.quad {number}f\n\t.pushsection .rodata.names\n{number}:\t.string "{name.removeprefix("k_")}"\n\t.popsection'
+        f"\t.quad {number}f\n\t.pushsection .rodata.names\n"
+        f'{number}:\t.string "{name.removeprefix("k_")}"\n\t.popsection'
         for number, name in enumerate(names)
     ]
     return "\n".join(
@@ -213,7 +217,7 @@ def list_unexpected(names: Sequence[str]) -> str:
 
 def link_program(kernel: Objects, sides: Sequence[Path], made: Path) -> Path:
     """Link the kernels with the user-space half; made appears only when it is whole."""
-    names = sorted(set().union(*(kernel.undefined(obj) for obj in sides)) - set(IMPORTED))
+    names = sorted(set().union(*(kernel.list_undefined(obj) for obj in sides)) - set(IMPORTED))
     assembly, part = made.with_suffix(".S"), made.with_suffix(".tmp")
     assembly.write_text(list_unexpected(names))
     sources = sorted(source for source in REPLAY.glob("*.c") if source.name != "shim.c")
@@ -241,9 +245,9 @@ def link_program(kernel: Objects, sides: Sequence[Path], made: Path) -> Path:
 
 
 def mutate_object(after: Objects, name: str, edits: Sequence[Sequence[str]]) -> Path:
-    """Return the object of the series' mm/mm_init.c with the first text of each of edits replaced by the second.
+    """Return the object of the series' mm/mm_init.c after edits, pairs of an old and a new text.
 
-    Raises UserError if a text is not there exactly once.
+    Raises UserError if an old text does not occur exactly once.
     """
     text = (after.tree / "mm/mm_init.c").read_text()
     for old, new in edits:
@@ -262,11 +266,14 @@ def mutate_object(after: Objects, name: str, edits: Sequence[Sequence[str]]) -> 
 def build_mutant(
     before: Objects, after: Objects, name: str, edits: Sequence[Sequence[str]]
 ) -> Path:
-    """Return a replay program with the series as mutate() makes it; Raises UserError as that does."""
+    """Return a replay program whose series has edits; see mutate_object()."""
     changed = mutate_object(after, name, edits)
     return link_program(
         after,
-        [before.side("base", before.out / "mm/mm_init.o"), after.side("mutant", changed, "series")],
+        [
+            before.link_side("base", before.out / "mm/mm_init.o"),
+            after.link_side("mutant", changed, "series"),
+        ],
         after.out / name,
     )
 
@@ -275,7 +282,7 @@ def build_peer(options: Options, peer: Path, config: KernelConfig) -> Path:
     """Return the peer's object; Raises UserError when its mm/mm_init.c does not compile."""
     try:
         objects = build_objects(options, peer, config)
-        return objects.side("peer", objects.out / "mm/mm_init.o")
+        return objects.link_side("peer", objects.out / "mm/mm_init.o")
     except UserError as error:
         raise UserError(
             f"PEER={options.peer} cannot be built: {error}: correct it, or leave PEER out"
@@ -292,8 +299,8 @@ def build_replay(
     """
     before, after = build_pair(options, trees, config)
     sides = [
-        before.side("base", before.out / "mm/mm_init.o"),
-        after.side("series", after.out / "mm/mm_init.o"),
+        before.link_side("base", before.out / "mm/mm_init.o"),
+        after.link_side("series", after.out / "mm/mm_init.o"),
     ]
     if config.tools.architecture is X86_64:
         fallback = after.compile_like_mm_init(
@@ -302,7 +309,7 @@ def build_replay(
             "-include",
             str(REPLAY / "fallback.h"),
         )
-        sides.append(after.side("fallback", fallback))
+        sides.append(after.link_side("fallback", fallback))
     if peer:
         sides.append(build_peer(options, peer, config))
     return link_program(after, sides, after.out / ("replay-peer" if peer else "replay"))

@@ -64,10 +64,12 @@ def draw_race(samples: dict[str, Any], png: Path) -> None:
         fontweight="bold",
         color=INK,
     )
+    rounds = len(results[0]["samples"]["base"])
     axes.text(
         0,
         1.02,
-        f"{samples['cpu']}, {size} GiB device, {len(results[0]['samples']['base'])} rounds, {samples['date']}; band = quartiles",
+        f"{samples['cpu']}, {size} GiB device, {rounds} rounds, {samples['date']}; "
+        "band = quartiles",
         transform=axes.transAxes,
         fontsize=9,
         color=INK,

@@ -14,6 +14,7 @@ from harness.core.stages import run_stage
 from harness.kernel import tree
 from harness.kernel.peer import prepare_peer
 from harness.replay.build import build_replay
+from harness.replay.compare import find_last, format_beside, load_runs
 from harness.replay.plot import draw_race
 
 RANDOM_CASES = 20000
@@ -54,7 +55,10 @@ def race_kernels(replay: Path, folder: Path) -> tuple[str, dict[str, Any]]:
 
 
 def run_replay(options: Options) -> None:
-    """Build, compare, race, and write table, samples and plot; Raises UserError as the stages do."""
+    """Build, compare, race, and write table, samples and plot.
+
+    Raises UserError as the stages do.
+    """
     trees = tree.apply_series(options)
     peer = prepare_peer(options, trees.base.parent)
     made = build_replay(options, trees, peer=peer)
@@ -73,9 +77,10 @@ def run_replay(options: Options) -> None:
     (folder / "replay.txt").write_text(text + table)
     (folder / "replay.json").write_text(json.dumps(samples, indent=1) + "\n")
     draw_race(samples, folder / "replay.png")
-    say(
-        f"table, raw samples and plot: {folder}; the program, which runs on any x86-64 Linux: {made}"
-    )
+    if last := find_last(load_runs(), samples["cpu"]):
+        print(f"\n{format_beside(last, samples)}")
+    say(f"table, raw samples and plot: {folder}")
+    say(f"the program, which runs on any x86-64 Linux: {made}")
 
 
 if __name__ == "__main__":

@@ -49,10 +49,10 @@ def unpack_packages(options: Options) -> Path:
         with scratch(options.build / "apt.tmp") as fetched, replace(folder) as new:
             new.mkdir()
             apt = Apt(fetched, arch=options.arch)
-            apt.offered(PACKAGES[0], [find_codename()])
+            apt.find_version(PACKAGES[0], [find_codename()])
             names = ", ".join(PACKAGES)
             announce(f"fetching {names} for {options.arch}, with dependencies (20 MB)")
-            for package in apt.fetch_whole(PACKAGES):
+            for package in apt.fetch_with_dependencies(PACKAGES):
                 run(["dpkg-deb", "--extract", package, new], f"unpacking {package.name}")
     return folder
 

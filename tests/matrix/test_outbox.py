@@ -21,7 +21,7 @@ B4 = Path(sys.executable).parent / "b4"
 
 
 STACK = topics.list_topics()
-ENDS = ["base", *(topics.name_end(topic, STACK[-1]) for topic in STACK)]
+ENDS = ["base", *(topics.name_branch(topic, STACK[-1]) for topic in STACK)]
 
 
 @dataclass(frozen=True)

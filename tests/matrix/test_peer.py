@@ -47,8 +47,8 @@ def write_patch(trees: tree.Trees, tmp_path: Path) -> Callable[..., Path]:
     def write(name: str, old: str, new: str) -> Path:
         text = (trees.base / name).read_text()
         assert text.count(old) == 1
-        parts = [source.splitlines(keepends=True) for source in (text, text.replace(old, new))]
-        diff = "".join(difflib.unified_diff(*parts, f"a/{name}", f"b/{name}"))
+        before, after = (kind.splitlines(keepends=True) for kind in (text, text.replace(old, new)))
+        diff = "".join(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}"))
         head = "From: A U Thor <author@example.org>\nSubject: [PATCH] mm: a peer\n\nWhy.\n---\n"
         (tmp_path / "0001-mm-a-peer.patch").write_text(
             f"{head}diff --git a/{name} b/{name}\n{diff}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The replay: in every configuration the same memmap, each mutation found, and faults that say what to do."""
+"""The replay: the same memmap in every configuration, and each mutation is found."""
 
 import functools
 import json

@@ -129,7 +129,7 @@ def test_seeded_warning(
     made = patches.Patch(Path("seeded/0001"), seeded, command.git(base, "rev-parse", "series"))
     [finding] = run.BUILT["W=1" if tool == "gcc" else "sparse"](walk, made).findings
     assert re.match(found, finding)
-    assert json.dumps(walk.checked(seeded, "the seeded object"))
+    assert json.dumps(walk.compile_checked(seeded, "the seeded object"))
 
 
 UNQUOTED = "{}: note: Double quote to prevent globbing and word splitting. [SC2086]"

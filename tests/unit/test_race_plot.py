@@ -4,6 +4,7 @@
 from pathlib import Path
 
 import pytest
+from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from harness.replay import plot
@@ -14,7 +15,7 @@ NAMES = ["base", "series", "fallback", "peer", "limit"]
 @pytest.mark.parametrize("names", [NAMES, [name for name in NAMES if name != "peer"]])
 def test_legend_is_below(names: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Figure] = []
-    monkeypatch.setattr(plot.pyplot, "close", drawn.append)
+    monkeypatch.setattr(pyplot, "close", drawn.append)
     results = [
         {"device_gib": 16, "order": order, "samples": {name: [1.0, 2.0, 3.0] for name in names}}
         for order in range(19)
@@ -28,5 +29,7 @@ def test_legend_is_below(names: list[str], tmp_path: Path, monkeypatch: pytest.M
         plot.LABELS[name].split(":")[0] for name in names
     }
     box, whole = legend.get_window_extent(), figure.bbox
-    assert box.y1 <= axes.get_tightbbox().y0
+    tight = axes.get_tightbbox()
+    assert tight
+    assert box.y1 <= tight.y0
     assert whole.x0 <= box.x0 and box.x1 <= whole.x1 and whole.y0 <= box.y0

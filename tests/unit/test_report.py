@@ -57,7 +57,7 @@ SAMPLES: dict[str, Any] = {
 )
 def test_student(freedom: int, point: float) -> None:
     """Points of the t distribution as any table prints them."""
-    assert report.student(freedom) == pytest.approx(point, abs=1e-3)
+    assert report.compute_quantile(freedom) == pytest.approx(point, abs=1e-3)
 
 
 def test_summary() -> None:

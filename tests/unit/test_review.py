@@ -43,10 +43,10 @@ def test_summary(
     for number, outcome in enumerate(outcomes):
         table.check(f"topic/{number}", "check", outcome)
     if passes:
-        table.end()
+        table.print_summary()
     else:
         with pytest.raises(errors.UserError, match="the review has 2 findings: fix them"):
-            table.end()
+            table.print_summary()
     said = capsys.readouterr().out
     assert summary in said
     if fault in outcomes:
