@@ -15,7 +15,7 @@ from harness.core.errors import UserError
 
 PR_SET_PDEATHSIG = 1
 TELLING = re.compile(
-    r"error:|fatal:|^[EW]: |ERROR|WARNING|undefined reference|No space left|\*\*\* "
+    r"error:|fatal:|^[EW]: |ERROR|CRITICAL|WARNING|undefined reference|No space left|\*\*\* "
 )
 PATIENCE = 10
 # All that a program inherits: where things are, and how to reach the network. Nothing that
