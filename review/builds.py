@@ -199,7 +199,7 @@ class Builds:
             )
             return {"warnings": warnings, "cases": passed, "suites": sorted(suites.values())}
 
-        parts = [MEASURED.text(), lines, self.make_guest().read_bytes()]
+        parts: list[str | bytes] = [MEASURED.text(), lines, self.make_guest().read_bytes()]
         return self.keep_by_code("vm", commit, parts, make)  # type: ignore[no-any-return]
 
     def make_config_without_zone_device(self, commit: str) -> KernelConfig:

@@ -15,7 +15,8 @@ from harness.core.errors import UserError
 
 PR_SET_PDEATHSIG = 1
 TELLING = re.compile(
-    r"error:|fatal:|^[EW]: |ERROR|WARNING|^DIFFERS|undefined reference|No space left|\*\*\* "
+    r"error:|fatal:|^[EW]: |ERROR|CRITICAL|WARNING|^DIFFERS|undefined reference|No space left"
+    r"|\*\*\* "
 )
 PATIENCE = 10
 # The variables that a program inherits: where things are, and how to reach the network. Variables

@@ -77,17 +77,19 @@ def find_commit(clone: Path) -> str:
     )
 
 
-def borrow_clone(clone: Path, commit: str, made: Path) -> None:
-    """Create the repository made, which borrows the objects of the user's clone at commit.
-
-    The clone is only read.
-    """
-    announce(f"checking out {commit[:12]} of {clone}")
+def borrow_objects(clone: Path, made: Path) -> None:
+    """Create the empty repository made, which reads the objects of clone. clone is only read."""
     common = (clone / git(clone, "rev-parse", "--git-common-dir")).resolve()
     git(made.parent, "init", "-q", made)
     (made / ".git/objects/info/alternates").write_text(f"{common}/objects\n")
     if (common / "shallow").exists():
         shutil.copy(common / "shallow", made / ".git/shallow")
+
+
+def borrow_clone(clone: Path, commit: str, made: Path) -> None:
+    """Make the repository made from the objects of the user's clone, which is only read."""
+    announce(f"checking out {commit[:12]} of {clone}")
+    borrow_objects(clone, made)
     git(made, "tag", "base", commit)
     git(made, "checkout", "-q", "--detach", "base")
 

@@ -21,7 +21,12 @@ B4 = Path(sys.executable).parent / "b4"
 
 
 STACK = topics.list_topics()
+VERSION = 2
 ENDS = ["base", *(topics.name_branch(topic, STACK[-1]) for topic in STACK)]
+
+
+def parsed(mail: Path) -> EmailMessage:
+    return email.message_from_bytes(mail.read_bytes(), policy=email.policy.default)  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
@@ -37,33 +42,30 @@ class Sent:
     def count(self) -> int:
         return len(topics.list_files(self.topic))
 
+    @property
+    def mbox(self) -> Path:
+        return self.home / f"{self.home.name}.mbox"
 
-def parsed(mail: Path) -> EmailMessage:
-    return email.message_from_bytes(mail.read_bytes(), policy=email.policy.default)  # type: ignore[return-value]
+    @property
+    def cover(self) -> EmailMessage:
+        return parsed(min(self.home.glob("*.eml")))
+
+
+@pytest.fixture(scope="module")
+def written(
+    chosen: options.Options, trees: tree.Trees, tmp_path_factory: pytest.TempPathFactory
+) -> list[Path]:
+    """The topics of series/, by somebody and with no tag for the version before."""
+    home = tmp_path_factory.mktemp("outbox")
+    versions = dict.fromkeys(STACK, VERSION)
+    return outbox.write_sets(chosen, trees, versions, outbox.read_author(AUTHOR), home, home)
 
 
 @pytest.fixture(scope="module", params=STACK, ids=lambda topic: topic.name)
-def real(
-    request: pytest.FixtureRequest,
-    chosen: options.Options,
-    trees: tree.Trees,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Sent:
-    """A topic of series/ as version 2, by somebody."""
-    home = tmp_path_factory.mktemp("outbox") / "topic-v2"
+def real(request: pytest.FixtureRequest, written: list[Path]) -> Sent:
+    """A topic of series/ as it was written."""
     at = STACK.index(request.param)
-    made = Sent(request.param, home, ENDS[at], ENDS[at + 1])
-    outbox.write_mails(
-        chosen,
-        trees,
-        made.topic,
-        (made.begin, made.end),
-        outbox.read_author(AUTHOR),
-        2,
-        home.parent,
-        home,
-    )
-    return made
+    return Sent(request.param, written[at], ENDS[at], ENDS[at + 1])
 
 
 @pytest.fixture
@@ -90,10 +92,17 @@ def b4(trees: tree.Trees, real: Sent, tmp_path: Path):  # type: ignore[no-untype
     )
 
     def call(*words: str | Path, **env: str) -> str:
+        own = {name: str(tmp_path) for name in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")}
         done = subprocess.run(
-            [B4, "--offline-mode", *words], cwd=clone, text=True, timeout=300, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env=os.environ | {"HOME": str(tmp_path), "GIT_CONFIG_NOSYSTEM": "1", "XDG_CACHE_HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)} | env,
-        )  # fmt: skip
+            [B4, "--offline-mode", *words],
+            cwd=clone,
+            text=True,
+            timeout=300,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=os.environ | own | {"GIT_CONFIG_NOSYSTEM": "1"} | env,
+        )
         assert done.returncode == 0, done.stdout
         return done.stdout
 
@@ -101,13 +110,13 @@ def b4(trees: tree.Trees, real: Sent, tmp_path: Path):  # type: ignore[no-untype
 
 
 def test_b4_am(b4, real: Sent, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    told = b4("am", "--no-cache", "-m", real.home / "topic-v2.mbox", "-o", tmp_path / "am")
+    told = b4("am", "--no-cache", "-m", real.mbox, "-o", tmp_path / "am")
     assert f"Total patches: {real.count}\n" in told and "applies clean to current tree" in told
     assert "ERROR" not in told and "missing" not in told.lower()
 
 
 def test_b4_shazam_and_send(b4, real: Sent, trees: tree.Trees, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    b4("shazam", "--no-cache", "-m", real.home / "topic-v2.mbox")
+    b4("shazam", "--no-cache", "-m", real.mbox)
     clone = tmp_path / "clone"
     assert command.git(clone, "rev-parse", "HEAD^{tree}") == command.git(
         trees.base, "rev-parse", f"{real.end}^{{tree}}"
@@ -116,13 +125,12 @@ def test_b4_shazam_and_send(b4, real: Sent, trees: tree.Trees, tmp_path: Path) -
         AUTHOR
     }
     b4("prep", "--enroll", command.git(trees.base, "rev-parse", f"{real.begin}^{{commit}}"))
-    mail = parsed(real.home / "v2-0000-cover-letter.patch")
+    mail = real.cover
     title = str(mail["Subject"]).split("] ", 1)[1]
-    (tmp_path / "cover").write_text(
-        f"{title}\n\n{mail.get_content().split('Range-diff')[0]}\n\nTo: {mail['To']}\nCc: {mail['Cc']}\n"
-    )
+    text = mail.get_content().split("\n---\n", 1)[0]
+    (tmp_path / "cover").write_text(f"{title}\n\n{text}\n\nTo: {mail['To']}\nCc: {mail['Cc']}\n")
     b4("prep", "--edit-cover", EDITOR=f"cp {tmp_path / 'cover'}")
-    b4("prep", "--force-revision", "2")
+    b4("prep", "--force-revision", str(VERSION))
     assert f"Would have sent {real.count + 1} messages" in b4(
         "send", "--no-sign", "-o", tmp_path / "out"
     )
@@ -132,7 +140,7 @@ def test_b4_shazam_and_send(b4, real: Sent, trees: tree.Trees, tmp_path: Path) -
 
 
 def test_cover_names_what_it_stands_on(real: Sent) -> None:
-    text = parsed(real.home / "v2-0000-cover-letter.patch").get_content()
+    text = real.cover.get_content()
     below = [topic.name for topic in STACK[: STACK.index(real.topic)]]
     assert (f"\nApplies on top of: {', '.join(below)}\n" in text) == bool(below)
 
@@ -156,10 +164,7 @@ REACHED = {
 
 
 def test_recipients_are_those_of_every_patch(real: Sent) -> None:
-    mails = sorted(real.home.glob("*.patch"))
-    to, cc = (
-        {each.addr_spec for each in parsed(mails[0])[name].addresses} for name in ("To", "Cc")
-    )
+    to, cc = ({each.addr_spec for each in real.cover[name].addresses} for name in ("To", "Cc"))
     lists, maintainer = REACHED[real.topic.name]
     assert lists | {"linux-kernel@vger.kernel.org"} <= cc
     assert maintainer in to and not to & cc

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The set that `make outbox` writes: by whom, to whom, with what; and that b4, offline, takes it and would send it."""
+"""The sets that `make outbox` writes: by whom, to whom, with what, and what stops it."""
 
 import email
 import email.policy
@@ -17,7 +17,13 @@ from review import outbox
 
 AUTHOR = "Jörg O'Tester <joerg@example.org>"
 # Stands in for the kernel's script where there is no kernel.
-MAINTAINER = "#!/bin/sh\necho 'A Maintainer <a@example.org> (maintainer:MM)'\necho 'joerg@example.org (reviewer:MM)'\necho 'list@example.org (open list:MM)'\n"
+MAINTAINER = """#!/bin/sh
+case "$*" in
+*--no-l*--no-r*) echo 'A Maintainer <a@example.org>' ;;
+*--no-m*) printf '%s\\n' joerg@example.org list@example.org ;;
+esac
+"""
+COVER = "0000-mm-improve-lines.eml"
 
 
 def parsed(mail: Path) -> EmailMessage:
@@ -49,8 +55,9 @@ def write(
 
 @pytest.mark.parametrize(
     "author",
-    ["", "Name", "mail@example.org", "<mail@example.org>", " <mail@example.org>", "Name <>", "Name <mail>", "Name <@example.org>", "Name <a@b> x",
-     "Name <a@b.c>\nSigned-off-by: B <b@b.c>", "Na\nme <a@b.c>", "Name <a b@c.d>", '"Name" <a@b.c>', "Name <a@b.c,d@e.f>"],
+    ["", "Name", "mail@example.org", "<mail@example.org>", " <mail@example.org>", "Name <>",
+     "Name <mail>", "Name <@example.org>", "Name <a@b> x", "Name <a b@c.d>", '"Name" <a@b.c>',
+     "Name <a@b.c>\nSigned-off-by: B <b@b.c>", "Na\nme <a@b.c>", "Name <a@b.c,d@e.f>"],
 )  # fmt: skip
 def test_malformed_author(stage: Stage, author: str, tmp_path: Path) -> None:
     done = stage("review.outbox", AUTHOR=author)
@@ -63,8 +70,11 @@ def test_malformed_author(stage: Stage, author: str, tmp_path: Path) -> None:
     "text, known, expected",
     [
         ("", [], 1), ("", [1, 2], 3), ("1", [], 1), ("2", [], 2), ("2", [1], 2), ("3", [1, 2], 3),
-        ("0", [], "VERSION=0 must be a whole number from 1 to 999"), ("x", [], "VERSION=x must be a"), ("1.5", [], "VERSION=1.5 must be a"), ("-1", [], "VERSION=-1 must be a"),
-        ("3", [], "VERSION=3, but nothing says that version 2 of a was sent: run 'git tag sent/a-v2 COMMIT'"),
+        ("0", [], "^VERSION=0 must be a whole number from 1 to 999$"),
+        ("x", [], "VERSION=x must be a"), ("1.5", [], "VERSION=1.5 must be a"),
+        ("-1", [], "VERSION=-1 must be a"), ("1000", [], "VERSION=1000 must be a"),
+        ("3", [], "VERSION=3, but nothing says that version 2 of a was sent: "
+                  "run 'git tag sent/a-v2 COMMIT'"),
         ("4", [1, 2], "nothing says that version 3 of a was sent"),
         ("2", [1, 2], "VERSION=2 of a was sent, as the tag sent/a-v2 says: the next one is 3"),
     ],
@@ -81,12 +91,12 @@ def test_set(write, project: Path, toy: Path, toy_series: Path) -> None:  # type
     before = {file: file.read_bytes() for file in toy_series.rglob("*.patch")}
     first, second = write()
     assert sorted(file.name for file in first.iterdir()) == [
-        "0000-cover-letter.patch", "0001-mm-improve-line-3.patch", "0002-mm-improve-line-9.patch", "a-v1.mbox"]  # fmt: skip
+        COVER, "0001-mm-improve-line-3.eml", "0002-mm-improve-line-9.eml", "a-v1.mbox"]  # fmt: skip
     assert sorted(file.name for file in second.iterdir()) == [
-        "0001-mm-improve-line-15.patch",
+        "0001-mm-improve-line-15.eml",
         "b-v1.mbox",
     ]
-    mails = [parsed(file) for file in sorted(first.glob("*.patch"))]
+    mails = [parsed(file) for file in sorted(first.glob("*.eml"))]
     for mail in mails:
         assert str(mail["From"]) == AUTHOR
         assert (str(mail["To"]), str(mail["Cc"])) == (
@@ -102,28 +112,97 @@ def test_set(write, project: Path, toy: Path, toy_series: Path) -> None:  # type
     texts = [mail.get_content() for mail in mails]
     assert (
         "They were not good." in texts[0]
-        and "Jörg O'Tester (2):\n  mm: improve line 3\n" in texts[0]
-        and "*** " not in texts[0]
+        and "Jörg O'Tester (2):\n      mm: improve line 3\n" in texts[0]
+        and "***" not in texts[0]
     )
-    assert f"base-commit: {command.git(toy, 'rev-parse', 'v7.3-rc7')}" in texts[0]
+    base = f"\nbase-commit: {command.git(toy, 'rev-parse', 'v7.3-rc7')}\n"
+    lone = parsed(second / "0001-mm-improve-line-15.eml").get_content()
+    assert base in texts[0] and base in lone
+    needed = f"\nprerequisite-change-id: {outbox.name_change('a')}:v1\nprerequisite-patch-id: "
+    assert needed in lone and needed not in texts[0]
+    assert "Applies on top of: a\n" in lone.split("\n---\n", 1)[1]
     assert all(
         f"\n\n{outbox.ASSISTED}\nSigned-off-by: {AUTHOR}\n---\n" in text for text in texts[1:]
     )
     assert "author@example.org" not in "".join(file.read_text() for file in first.iterdir())
     assert len(mailbox.mbox(first / "a-v1.mbox")) == 3
     assert {file: file.read_bytes() for file in toy_series.rglob("*.patch")} == before
+    tree = command.git(toy, "rev-parse", "HEAD^{tree}")
+    command.git(toy, "checkout", "-q", "v7.3-rc7")
+    command.git(toy, "am", "-q", *sorted(first.glob("*.eml"))[1:], *sorted(second.glob("*.eml")))
+    assert command.git(toy, "log", "-1", "--format=%T %an <%ae>") == f"{tree} {AUTHOR}"
+
+
+def test_one_patch_with_a_cover_letter(write, toy_series: Path) -> None:  # type: ignore[no-untyped-def]
+    shutil.copy(toy_series / "a/0000-cover-letter.patch", toy_series / "b")
+    [mail] = write()[1].glob("*.eml")
+    assert "They were not good." in parsed(mail).get_content().split("\n---\n", 1)[1]
+
+
+def test_cover_letter_is_kept_as_it_is(write, toy_series: Path) -> None:  # type: ignore[no-untyped-def]
+    cover, text = toy_series / "a/0000-cover-letter.patch", "# 1\n\n  a table\n\nBase: b\nLink: c"
+    cover.write_text(cover.read_text().replace("They were not good.", text))
+    assert parsed(write()[0] / COVER).get_content().startswith(f"{text}\n---\n")
+
+
+def test_settings_of_the_user_are_neither_read_nor_changed(  # type: ignore[no-untyped-def]
+    write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, sent = tmp_path / "home", tmp_path / "sent"
+    home.mkdir()
+    (home / ".signature").write_text("Mallory")
+    for name, value in (
+        ("user.name", "Mallory"),
+        ("user.email", "mallory@example.org"),
+        ("b4.send-prefixes", "MALLORY"),
+        ("b4.send-series-cc", "mallory@example.org"),
+        ("sendemail.sendmailcmd", f"touch {sent}"),
+    ):
+        command.run(["git", "config", "-f", home / ".gitconfig", name, value], "git")
+    before = {file: file.read_bytes() for file in home.iterdir()}
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(home))
+    mails = [file.read_text() for folder in write() for file in folder.iterdir()]
+    assert "mallory" not in "".join(mails).lower()
+    assert {file: file.read_bytes() for file in home.iterdir()} == before
+    assert not sent.exists()
+
+
+@pytest.mark.parametrize(
+    "script, told",
+    [
+        ("#!/bin/sh\n", "get_maintainer.pl names nobody to send this to: look at MAINTAINERS"),
+        ("#!/bin/sh\nexit 3\n", "b4 failed: CRITICAL: Running env -C .* failed:"),
+    ],
+)
+def test_no_recipients(write, toy_options: options.Options, script: str, told: str) -> None:  # type: ignore[no-untyped-def]
+    [found] = toy_options.build.glob("source-*/series/scripts/get_maintainer.pl")
+    found.write_text(script)
+    with pytest.raises(errors.UserError, match=told) as raised:
+        write()
+    assert "\n" not in str(raised.value)
+    assert not list(toy_options.build.glob("outbox*"))
+
+
+def test_several_patches_without_a_cover_letter(write, toy_series: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (toy_series / "a/0000-cover-letter.patch").unlink()
+    told = "a has several patches and no cover letter: write 0000-cover-letter.patch there"
+    with pytest.raises(errors.UserError, match=told):
+        write()
+    assert not (tmp_path / "build/outbox").exists()
 
 
 def test_nothing_is_overwritten(write, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     home = write()[0]
-    (home / "0001-mm-improve-line-3.patch").write_text("edited by hand")
+    (home / "0001-mm-improve-line-3.eml").write_text("edited by hand")
     shutil.rmtree(home.parent / "b-v1")
     with pytest.raises(
         errors.UserError,
         match="a-v1 exists and is not overwritten: delete it, or tag what was sent as sent/a-v1",
     ):
         write()
-    assert (home / "0001-mm-improve-line-3.patch").read_text() == "edited by hand"
+    assert (home / "0001-mm-improve-line-3.eml").read_text() == "edited by hand"
     assert [folder.name for folder in home.parent.iterdir()] == ["a-v1"]
 
 
@@ -134,13 +213,31 @@ def test_second_version(
         command.git(project, "tag", f"sent/{name}-v1")
     patch = toy_series / "a/0002-mm-improve-line-9.patch"
     patch.write_text(patch.read_text().replace("better 9", "best 9"))
-    cover = (write(VERSION="2")[0] / "v2-0000-cover-letter.patch").read_text()
+    cover = (write(VERSION="2")[0] / COVER).read_text()
     assert "Subject: [PATCH v2 0/2] mm: improve lines" in cover
-    assert "Range-diff against v1:\n" in cover and "-+better 9;" in cover and "++best 9;" in cover
+    assert "Range-diff versus v1:\n" in cover and "-+better 9;" in cover and "++best 9;" in cover
     assert "++Signed-off-by" not in cover
     assert "no range-diff" not in capsys.readouterr().out
 
 
 def test_second_version_of_the_unknown(write, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
-    assert "Range-diff" not in (write(VERSION="2")[0] / "v2-0000-cover-letter.patch").read_text()
+    assert "Range-diff" not in (write(VERSION="2")[0] / COVER).read_text()
     assert "no tag sent/a-v1, so no range-diff" in capsys.readouterr().out
+
+
+def test_second_version_on_another_base(  # type: ignore[no-untyped-def]
+    write, project: Path, toy_series: Path, tmp_path: Path
+) -> None:
+    patch = toy_series / "a/0002-mm-improve-line-9.patch"
+    kept = patch.read_text()
+    patch.write_text(kept.replace(" line 8;", " line eight;"))
+    command.git(project, "commit", "-q", "-a", "-m", "sent")
+    command.git(project, "tag", "sent/a-v1")
+    patch.write_text(kept)
+    told = (
+        "sent/a-v1, to compare with: a/0002-mm-improve-line-9.patch does not apply at mm.c: "
+        "take the base that was sent, or delete the tag"
+    )
+    with pytest.raises(errors.UserError, match=f"^{told}$"):
+        write()
+    assert not (tmp_path / "build/outbox").exists()
