@@ -5,6 +5,7 @@ import email
 import email.policy
 import mailbox
 import shutil
+from collections.abc import Callable
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from harness.core import command, errors, options
 from harness.kernel import tree
 from review import outbox
 
+Write = Callable[..., list[Path]]
 AUTHOR = "Jörg O'Tester <joerg@example.org>"
 # Stands in for the kernel's script where there is no kernel.
 MAINTAINER = """#!/bin/sh
@@ -27,7 +29,7 @@ COVER = "0000-mm-improve-lines.eml"
 
 
 def parsed(mail: Path) -> EmailMessage:
-    return email.message_from_bytes(mail.read_bytes(), policy=email.policy.default)  # type: ignore[return-value]
+    return email.message_from_bytes(mail.read_bytes(), policy=email.policy.default)
 
 
 @pytest.fixture
@@ -42,7 +44,7 @@ def project(tmp_path: Path, toy_series: Path) -> Path:
 @pytest.fixture
 def write(
     toy_options: options.Options, toy_series: Path, project: Path, monkeypatch: pytest.MonkeyPatch
-):  # type: ignore[no-untyped-def]
+) -> Write:
     """Run the stage on the toy, with variables of make."""
     script = tree.apply_series(toy_options, toy_series).series / "scripts/get_maintainer.pl"
     script.parent.mkdir()
@@ -87,7 +89,7 @@ def test_version(text: str, known: list[int], expected: int | str) -> None:
             outbox.choose_version(text, "a", known)
 
 
-def test_set(write, project: Path, toy: Path, toy_series: Path) -> None:  # type: ignore[no-untyped-def]
+def test_set(write: Write, project: Path, toy: Path, toy_series: Path) -> None:
     before = {file: file.read_bytes() for file in toy_series.rglob("*.patch")}
     first, second = write()
     assert sorted(file.name for file in first.iterdir()) == [
@@ -133,20 +135,20 @@ def test_set(write, project: Path, toy: Path, toy_series: Path) -> None:  # type
     assert command.git(toy, "log", "-1", "--format=%T %an <%ae>") == f"{tree} {AUTHOR}"
 
 
-def test_one_patch_with_a_cover_letter(write, toy_series: Path) -> None:  # type: ignore[no-untyped-def]
+def test_one_patch_with_a_cover_letter(write: Write, toy_series: Path) -> None:
     shutil.copy(toy_series / "a/0000-cover-letter.patch", toy_series / "b")
     [mail] = write()[1].glob("*.eml")
     assert "They were not good." in parsed(mail).get_content().split("\n---\n", 1)[1]
 
 
-def test_cover_letter_is_kept_as_it_is(write, toy_series: Path) -> None:  # type: ignore[no-untyped-def]
+def test_cover_letter_is_kept_as_it_is(write: Write, toy_series: Path) -> None:
     cover, text = toy_series / "a/0000-cover-letter.patch", "# 1\n\n  a table\n\nBase: b\nLink: c"
     cover.write_text(cover.read_text().replace("They were not good.", text))
     assert parsed(write()[0] / COVER).get_content().startswith(f"{text}\n---\n")
 
 
-def test_settings_of_the_user_are_neither_read_nor_changed(  # type: ignore[no-untyped-def]
-    write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_settings_of_the_user_are_neither_read_nor_changed(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home, sent = tmp_path / "home", tmp_path / "sent"
     home.mkdir()
@@ -176,7 +178,7 @@ def test_settings_of_the_user_are_neither_read_nor_changed(  # type: ignore[no-u
         ("#!/bin/sh\nexit 3\n", "b4 failed: CRITICAL: Running env -C .* failed:"),
     ],
 )
-def test_no_recipients(write, toy_options: options.Options, script: str, told: str) -> None:  # type: ignore[no-untyped-def]
+def test_no_recipients(write: Write, toy_options: options.Options, script: str, told: str) -> None:
     [found] = toy_options.build.glob("source-*/series/scripts/get_maintainer.pl")
     found.write_text(script)
     with pytest.raises(errors.UserError, match=told) as raised:
@@ -185,7 +187,9 @@ def test_no_recipients(write, toy_options: options.Options, script: str, told: s
     assert not list(toy_options.build.glob("outbox*"))
 
 
-def test_several_patches_without_a_cover_letter(write, toy_series: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_several_patches_without_a_cover_letter(
+    write: Write, toy_series: Path, tmp_path: Path
+) -> None:
     (toy_series / "a/0000-cover-letter.patch").unlink()
     told = "a has several patches and no cover letter: write 0000-cover-letter.patch there"
     with pytest.raises(errors.UserError, match=told):
@@ -193,7 +197,7 @@ def test_several_patches_without_a_cover_letter(write, toy_series: Path, tmp_pat
     assert not (tmp_path / "build/outbox").exists()
 
 
-def test_nothing_is_overwritten(write, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_nothing_is_overwritten(write: Write, tmp_path: Path) -> None:
     home = write()[0]
     (home / "0001-mm-improve-line-3.eml").write_text("edited by hand")
     shutil.rmtree(home.parent / "b-v1")
@@ -207,8 +211,8 @@ def test_nothing_is_overwritten(write, tmp_path: Path) -> None:  # type: ignore[
 
 
 def test_second_version(
-    write, project: Path, toy_series: Path, capsys: pytest.CaptureFixture[str]
-) -> None:  # type: ignore[no-untyped-def]
+    write: Write, project: Path, toy_series: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in ("a", "b"):
         command.git(project, "tag", f"sent/{name}-v1")
     patch = toy_series / "a/0002-mm-improve-line-9.patch"
@@ -220,13 +224,13 @@ def test_second_version(
     assert "no range-diff" not in capsys.readouterr().out
 
 
-def test_second_version_of_the_unknown(write, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
+def test_second_version_of_the_unknown(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     assert "Range-diff" not in (write(VERSION="2")[0] / COVER).read_text()
     assert "no tag sent/a-v1, so no range-diff" in capsys.readouterr().out
 
 
-def test_second_version_on_another_base(  # type: ignore[no-untyped-def]
-    write, project: Path, toy_series: Path, tmp_path: Path
+def test_second_version_on_another_base(
+    write: Write, project: Path, toy_series: Path, tmp_path: Path
 ) -> None:
     patch = toy_series / "a/0002-mm-improve-line-9.patch"
     kept = patch.read_text()
