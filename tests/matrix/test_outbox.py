@@ -28,7 +28,7 @@ ENDS = ["base", *(topics.name_branch(topic, STACK[-1]) for topic in STACK)]
 
 
 def parsed(mail: Path) -> EmailMessage:
-    return email.message_from_bytes(mail.read_bytes(), policy=email.policy.default)  # type: ignore[return-value]
+    return email.message_from_bytes(mail.read_bytes(), policy=email.policy.default)
 
 
 @dataclass(frozen=True)
