@@ -2,7 +2,7 @@
 
 BUILD ?= build
 ARCH ?= x86_64
-export BUILD SIZE REBINDS BOOTS LINUX PEER ARCH ACCEL JOBS AUTHOR VERSION
+export BUILD SIZE REBINDS BOOTS LINUX PEER ARCH ACCEL JOBS AUTHOR VERSION KERNEL GDB
 
 PYTHON = $(BUILD)/venv/bin/python -B
 # What ARCH=arm64 needs on top.
@@ -24,9 +24,10 @@ tree      = harness.kernel.tree
 kernels   = harness.kernel.images
 export    = harness.kernel.export
 initramfs = harness.vm.initramfs
+shell     = harness.vm.shell
 
 
-.PHONY: help setup tools tools-all bench replay compare probes test test-all review outbox report clean $(STAGES)
+.PHONY: help setup tools tools-all bench replay compare shell probes test test-all review outbox report clean $(STAGES)
 .NOTPARALLEL:
 
 help:
@@ -37,6 +38,7 @@ help:
 	@echo 'make compare    show the races kept in results/, by CPU: one table, one picture'
 	@echo 'make review     check the patches as their reviewers would: style, builds, boots, KUnit, sparse, coccicheck, 7.2.y...'
 	@echo 'make outbox     write the patches as mails by AUTHOR, signed off, addressed, for version VERSION; nothing sends them'
+	@echo 'make shell      a shell in the VM, with the devices of make bench and all programs; Ctrl-D ends it'
 	@echo 'make probes     run the two small programs behind claims about the CPU'
 	@echo 'make report     show the last measurement again'
 	@echo 'make export     write series/ anew from the branch `series` in $(BUILD)/source-*/series'
@@ -59,6 +61,8 @@ help:
 	@echo 'PEER=name    another proposal for make replay to compare and race: a folder of patches, an mbox, or a commit of LINUX'
 	@echo 'ARCH=x86_64  or arm64: what make bench and its stages measure; arm64 is cross-compiled and always emulated'
 	@echo 'ACCEL=tcg    tcg, kvm, or icount, which emulates and counts instructions (else KVM if a probe boot works, or TCG)'
+	@echo 'KERNEL=series  or base: the kernel of make shell'
+	@echo 'GDB=1        let the VM of make shell wait for a debugger, and say how to attach it'
 	@echo 'AUTHOR="Name <mail>"  who sends the patches, for make outbox'
 	@echo 'VERSION=n    of the patches (else the one after the last that a tag sent/TOPIC-vN of this repository marks as sent;'
 	@echo '             tag what you sent: the next version is compared with it)'
@@ -74,7 +78,7 @@ tools:
 tools-all:
 	@OPTIONAL='$(MATRIX)' sh harness/setup.sh $(BUILD) $(TESTERS) $(REVIEWERS)
 
-bench replay compare $(STAGES): setup
+bench replay compare shell $(STAGES): setup
 	@$(PYTHON) -m $($@)
 	@$(if $(PEER),$(if $(filter replay,$@),$(PYTHON) -m checks.drain))
 

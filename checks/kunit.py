@@ -5,15 +5,13 @@ That is tools/testing/kunit/kunit.py. Object files stay under build/kunit/KERNEL
 configuration that they were built from, so a change needs only an incremental build.
 """
 
-import json
 import os
-import re
 import shutil
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from checks import ktap
 from harness.core.architectures import ARM64, I386, UML, X86_64, Architecture
 from harness.core.command import run
 from harness.core.errors import UserError
@@ -134,51 +132,28 @@ KERNELS = {
 MEMMAP_ONLY = make_kunit_kernel(X86_64, (MEMMAP,), HVO, words=f"{PC} {NODES}")
 
 
-def list_cases(
-    group: dict[str, list[dict[str, object]]], path: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the path and the status of each test case in a report of kunit.py.
-
-    The status is PASS, FAIL, SKIP or ERROR.
-    """
-    for case in group["test_cases"]:
-        yield (*path, str(case["name"])), str(case["status"])
-    for inner in group["sub_groups"]:
-        yield from list_cases(inner, (*path, str(inner["name"])))  # type: ignore[arg-type]
-
-
 def judge_report(report: Path, suites: Sequence[str], what: str, log: Path) -> int:
     """Return the number of passed cases; each parameter counts.
 
     Raises UserError when a case failed or was skipped; the error shows what the log says about it.
     Raises UserError when the suites that ran are not those of suites, or when the run broke off.
     """
-    whole = json.loads(report.read_text())
-    found = list(list_cases(whole))
-    for path, status in found:
+    found = ktap.load_report(report)
+    for path, status in found.cases:
         if status != "PASS":
             lines = log.read_text(errors="replace").splitlines()
-            about = [
-                number
-                for number, line in enumerate(lines)
-                if re.search(rf"# {re.escape(path[-1])}: |{re.escape(path[-1])} # SKIP", line)
-            ]
+            about = ktap.find_lines(lines, path[-1])
             raise UserError(
                 f"{what}: {'.'.join(path)}: {status} (full log: {log})",
                 lines[about[0] :][:SHOWN] if about else lines[-SHOWN:],
             )
-    have = sorted({path[0] for path, _ in found if len(path) > 1})
-    if have != sorted(suites) or whole["misc"]["errors"]:
+    have = sorted({path[0] for path, _ in found.cases if len(path) > 1})
+    if have != sorted(suites) or found.errors:
         raise UserError(
             f"{what}: ran {', '.join(have) or 'no suite'} instead of {', '.join(suites)}, "
             f"or broke off (full log: {log})"
         )
-    return len(found)
-
-
-def make_command(source: Path, *args: str | Path) -> list[str | Path]:
-    """Return the command that runs the tree's kunit.py with args."""
-    return [sys.executable, "-B", source / "tools/testing/kunit/kunit.py", *args]
+    return len(found.cases)
 
 
 def parse_log(source: Path, log: Path, suites: Sequence[str], what: str) -> int:
@@ -186,14 +161,7 @@ def parse_log(source: Path, log: Path, suites: Sequence[str], what: str) -> int:
 
     Raises UserError as judge_report() does.
     """
-    report = log.with_suffix(".json")
-    report.unlink(missing_ok=True)
-    try:
-        run(make_command(source, "parse", f"--json={report}", log), f"{what}: reading {log}")
-    except UserError:
-        if not report.exists():
-            raise
-    return judge_report(report, suites, what, log)
+    return judge_report(ktap.parse_log(source, log, what), suites, what, log)
 
 
 def force_tcg(options: Options, kernel: KunitKernel) -> dict[str, str]:
@@ -229,7 +197,7 @@ def run_kunit(options: Options, source: Path, kernel: KunitKernel) -> int:
         *(f"--make_options={arg}" for arg in [*tools.words(), *header]),
     ]
     announce(f"configuring {what}")
-    config = make_command(source, "config", *common)
+    config = ktap.make_command(source, "config", *common)
     run(config, f"configuring {what}", log=out / "config.log", env=env)
     announce(f"building {what}")
     make = [*tools.command(options, source, out), *header]
@@ -242,7 +210,7 @@ def run_kunit(options: Options, source: Path, kernel: KunitKernel) -> int:
     more += ["--qemu_args=-smp 2"] * bool(kernel.qemu)
     more += [f"--timeout={SECONDS}", f"--json={report}"]
     try:
-        boot = make_command(source, "exec", *common, *more)
+        boot = ktap.make_command(source, "exec", *common, *more)
         run(boot, what, log=out / "exec.log", env=env)
     except UserError:
         if not report.exists():

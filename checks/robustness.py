@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The depth boots: the guest goes through checks of what the devices and the selftest must withstand, or through hmm-tests."""
+"""The robustness boots: checks of what devices and selftest must withstand, and hmm-tests.
+
+The guest tells its results as KTAP.
+"""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from checks import ktap
 from harness.core.command import run
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
@@ -34,7 +39,7 @@ COHERENT = "memmap=512M$1G test_hmm.spm_addr_dev0=0x40000000 test_hmm.spm_addr_d
 # Two regions of guest RAM that are no system RAM: one for nd_pmem, one for device_dax.
 REGIONS = "memmap=128M!1G memmap=128M%1152M-1+0xefffffff"
 BENCHMARK = {
-    "benchmark_thp_migration": "whether it ends in its 120 seconds is a matter of the machine's speed"
+    "benchmark_thp_migration": "whether it ends in its 120 seconds depends on the machine's speed"
 }
 HUGE = dict.fromkeys(
     (
@@ -54,17 +59,38 @@ HUGE = dict.fromkeys(
 )
 # Which of hmm-tests are left out with each kind of device memory, and why.
 WITHOUT = {"private": BENCHMARK, "coherent": BENCHMARK | HUGE}
-CHECK = re.compile(r"check (\S+): (ok|FAILED)")
-PLAN = re.compile(r"1\.\.(\d+)")
-RESULT = re.compile(r"(ok|not ok) \d+ (\S+)(?:\s+# (SKIP|XFAIL|XPASS))?")
+# One call of the guest's check, whose name is written out.
+CALL = re.compile(r"^check (\S+)", re.M)
+RESULT = re.compile(r"(?:not )?ok \d+ ")
+# What kselftest_harness.h counts at the end. The kernel's parser takes both for a pass.
+UNEXPECTED = re.compile(r"# Totals: (?!.* xfail:0 xpass:0 )")
+SUITE = "robustness"
 
 
 @dataclass(frozen=True)
 class Check:
-    """What the guest told of a check: whether it passed, and the lines before the verdict."""
+    """What the guest told of a check: the parser's verdict (PASS, FAIL...), and why."""
 
-    ok: bool
+    status: str
     lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Checks:
+    """What the guest told: names of the checks in their order, the checks, the parser's errors."""
+
+    names: tuple[str, ...]
+    found: Mapping[str, Check]
+    errors: int
+
+
+def list_checks(scripts: str) -> list[str]:
+    """Return the checks that scripts, NAME,NAME..., call: what the guest plans too."""
+    return [
+        name
+        for script in scripts.split(",")
+        for name in CALL.findall((ROOT / "guest" / script).read_text())
+    ]
 
 
 def build_use(options: Options) -> Path:
@@ -78,7 +104,10 @@ def build_use(options: Options) -> Path:
 
 
 def make_image(options: Options, source: Path) -> Path:
-    """Return the initramfs with what the depth scripts call, run_vmtests.sh among it; Raises UserError if one of these programs is not installed."""
+    """Return the initramfs with what the robustness scripts call, run_vmtests.sh among it.
+
+    Raises UserError if one of these programs is not installed.
+    """
     more = {
         f"bin/{program.name}": program.read_bytes()
         for program in (build_use(options), build_selftest(options, source, HMM))
@@ -90,21 +119,46 @@ def make_image(options: Options, source: Path) -> Path:
     return make_initramfs(options, source, "robustness", more)
 
 
-def read_checks(text: str) -> dict[str, Check]:
-    """Return what a console tells of each check."""
-    found: dict[str, Check] = {}
-    lines: list[str] = []
-    for spoken in filter(None, map(read_message, text.splitlines())):
-        if match := CHECK.fullmatch(spoken):
-            found[match[1]] = Check(match[2] == "ok", tuple(lines))
-            lines = []
-        else:
-            lines.append(spoken)
-    return found
+def read_checks(source: Path, console: str, log: Path) -> Checks:
+    """Return what a console tells of the checks, read by the parser of the worktree source.
+
+    Raises UserError unless the guest began once to tell results; log keeps the console.
+    """
+    lines = list(filter(None, map(read_message, console.splitlines())))
+    report = ktap.read_streams(source, lines, [SUITE], log)
+    # The parser puts a case without a name where a planned one is missing.
+    cases = [(path[-1], status) for path, status in report.cases if path[-1]]
+    found = {
+        name: Check(status, tuple(lines[number] for number in ktap.find_lines(lines, name)))
+        for name, status in cases
+    }
+    return Checks(tuple(name for name, _ in cases), found, report.errors)
+
+
+def explain_check(checks: Checks, name: str) -> str:
+    """Return why a check did not pass, empty if it did."""
+    if name not in checks.found:
+        return f"{name}: the guest did not get to this check"
+    check = checks.found[name]
+    if check.status == "PASS":
+        return ""
+    return "\n".join([f"{name}: {check.status}", *check.lines])
+
+
+def explain_plan(checks: Checks, planned: Sequence[str]) -> str:
+    """Return in what the guest did not keep to the plan, empty if it did."""
+    told = [f"{name}: not told of" for name in planned if name not in checks.found]
+    told += [f"{name}: not planned" for name in checks.names if name not in planned]
+    if not told and checks.names != tuple(planned):
+        told = [f"told of: {', '.join(checks.names)}", f"planned: {', '.join(planned)}"]
+    if checks.errors:
+        told += [f"errors that the parser found in numbers or plan: {checks.errors}"]
+    return "\n".join(told)
 
 
 def run_checks(
     options: Options,
+    source: Path,
     kernel: Kernel,
     initramfs: Path,
     accel: str,
@@ -112,31 +166,47 @@ def run_checks(
     scripts: str,
     rounds: int,
     words: str = "",
-) -> dict[str, Check]:
-    """Boot with two devices of gib GiB, go through scripts and return what is told of each check.
+) -> Checks:
+    """Boot with two devices of gib GiB, go through scripts and return what is told of the checks.
 
-    words are for the kernel's command line. Each device is rebound REBINDS times for what must outlive that, and
-    interrupted at 3 * rounds random moments. Raises UserError as boot() does.
+    source is the worktree whose parser reads it; words are for the kernel's command line. Each
+    device is rebound REBINDS times for what must outlive that, and interrupted at 3 * rounds
+    random moments. Raises UserError as boot_guest() does.
     """
     need_memory(gib, PAIR)
     words = f"zdm.do={scripts} zdm.rebinds={REBINDS} zdm.rounds={rounds} {words}"
     log = options.build / f"{scripts.rsplit(',')[-1]}-{kernel.name}-{gib}.log"
     guest = Guest(kernel, initramfs, accel, gib, words, devices=PAIR)
     announce(f"robustness: {kernel.name}, two devices of {gib} GiB")
-    return read_checks(
-        boot_guest(
-            guest,
-            log,
-            lambda spoken: say(spoken) if CHECK.fullmatch(spoken) else None,
-            LIMIT + gib * REBINDS,
-        )
+    text = boot_guest(
+        guest,
+        log,
+        lambda spoken: say(spoken) if RESULT.match(spoken) else None,
+        LIMIT + gib * REBINDS,
     )
+    return read_checks(source, text, log)
 
 
-def run_hmm_tests(options: Options, kernel: Kernel, initramfs: Path, accel: str) -> dict[str, str]:
-    """Boot, run hmm-tests but those in WITHOUT and return what it says of each: ok, not ok, SKIP...
+def read_hmm_tests(source: Path, console: str, log: Path) -> dict[str, str]:
+    """Return what a console tells of each of hmm-tests: PASS, FAIL, SKIP...
 
-    Raises UserError as boot() does, and when a test that was planned is not told of.
+    Raises UserError when a test that was planned is not told of, or is expected to fail.
+    """
+    lines = list(filter(None, map(read_message, console.splitlines())))
+    report = ktap.read_streams(source, lines, list(WITHOUT), log)
+    if report.errors:
+        raise UserError(f"{HMM} did not keep to their plan (whole console: {log})")
+    if unexpected := [line for line in lines if UNEXPECTED.match(line)]:
+        raise UserError(f"{HMM}: {unexpected[0]} (whole console: {log})")
+    return {".".join(path): status for path, status in report.cases}
+
+
+def run_hmm_tests(
+    options: Options, source: Path, kernel: Kernel, initramfs: Path, accel: str
+) -> dict[str, str]:
+    """Boot, run hmm-tests but those in WITHOUT and return what is told of each.
+
+    Raises UserError as boot_guest() and read_hmm_tests() do.
     """
     ram = 4
     need_memory(1, PAIR, ram)
@@ -146,14 +216,5 @@ def run_hmm_tests(options: Options, kernel: Kernel, initramfs: Path, accel: str)
     )
     guest = Guest(kernel, initramfs, accel, 1, f"zdm.do=robustness-hmm {words} {COHERENT}", ram)
     announce(f"{HMM}: {kernel.name}")
-    spoken = [
-        read_message(line)
-        for line in boot_guest(guest, log, lambda _: None, LIMIT, SILENCE).splitlines()
-    ]
-    told = {match[2]: match[3] or match[1] for line in spoken if (match := RESULT.match(line))}
-    planned = [int(match[1]) for line in spoken if (match := PLAN.fullmatch(line))]
-    if len(planned) != 2 or sum(planned) != len(told):
-        raise UserError(
-            f"hmm-tests told of {len(told)} tests, planned were {planned} (whole console: {log})"
-        )
-    return told
+    text = boot_guest(guest, log, lambda _: None, LIMIT, SILENCE)
+    return read_hmm_tests(source, text, log)

@@ -1,21 +1,39 @@
 # SPDX-License-Identifier: GPL-2.0
 """Both kernels build, boot and rebind in the VM with clean consoles. The times do not matter."""
 
+import contextlib
 import dataclasses
+import os
 import re
-from collections.abc import Callable
+import select
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from checks.drain import find_undrained
 from harness.bench import measure
-from harness.core import command, errors, options
+from harness.core import command, errors, folders, options
 from harness.kernel import images, tree
 from harness.vm import accel, guest, initramfs
 from harness.vm.devices import DEVICES
 
 REBINDS = 3
+# The lock of the build folder is held here, so this starts behind what takes it.
+SHELL = """
+import sys
+from pathlib import Path
+from harness.core import stages
+from harness.kernel.images import Kernel
+from harness.vm import shell
+release, image, initramfs, accel, port = sys.argv[1:]
+kernel = Kernel("series", release, Path(image))
+guest = shell.make_guest(kernel, Path(initramfs), accel, 2, int(port))
+stages.run_program(lambda: shell.open_shell(guest, int(port)))
+"""
 Build = Callable[[str], images.Kernel]
 
 
@@ -53,6 +71,68 @@ def test_boot_and_rebind(chosen: options.Options, build: Build, image: Path, nam
     assert {name: len(times.memmap) for name, times in found.items()} == dict.fromkeys(
         (device.name for device in DEVICES), REBINDS
     )
+
+
+@contextlib.contextmanager
+def open_shell(
+    chosen: options.Options, kernel: images.Kernel, image: Path, port: int = 0
+) -> Iterator["subprocess.Popen[str]"]:
+    """Open the shell of make shell on pipes, and end it with the block."""
+    accelerator = accel.choose_accel(chosen, kernel, image)
+    words = [kernel.release, kernel.image, image, accelerator, port]
+    with subprocess.Popen(
+        [sys.executable, "-B", "-c", SHELL, *map(str, words)],
+        cwd=folders.ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as child:
+        try:
+            yield child
+        finally:
+            child.terminate()
+
+
+def test_shell(chosen: options.Options, build: Build, image: Path) -> None:
+    """Piped commands run, and the end of the pipe ends the guest."""
+    kernel = build("series")
+    with open_shell(chosen, kernel, image) as child:
+        text, _ = child.communicate("uname -r\nndctl list -R | grep dev\nrebind 1\n", timeout=300)
+    lines = text.replace("\r", "").split("\n")
+    assert kernel.release in lines
+    regions = {f'    "dev":"region{number}",' for number in range(len(DEVICES))}
+    assert regions <= set(lines)
+    assert [line for line in lines if "create-namespace" in line] == [
+        f"    ndctl create-namespace --force --reconfig=namespace{number}.0 "
+        f"--mode={device.mode} --map=dev --align={device.align_mib}M"
+        for number, device in enumerate(DEVICES)
+    ]
+    assert f"# Totals: pass:{len(DEVICES)} fail:0 xfail:0 xpass:0 skip:0 error:0" in lines
+    assert child.returncode == 0 and "reboot: Power down" in text
+
+
+def test_shell_waits_for_a_debugger(chosen: options.Options, build: Build, image: Path) -> None:
+    kernel = build("series")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with open_shell(chosen, kernel, image, port) as child:
+        assert child.stdout
+        told = ""
+        while select.select([child.stdout], [], [], 10)[0]:
+            told += os.read(child.stdout.fileno(), 4096).decode()
+        vmlinux = kernel.image.parent / "vmlinux"
+        assert vmlinux.exists() and f"gdb {vmlinux}\n" in told
+        assert f"target remote :{port}\n" in told
+        assert "Linux version" not in told
+        # What gdb sends first is answered.
+        with socket.create_connection(("127.0.0.1", port), 10) as debugger:
+            debugger.sendall(b"+$qSupported#37")
+            assert debugger.recv(100).startswith(b"+$PacketSize=")
+        child.terminate()
+        assert child.wait(20) == 130
 
 
 def test_real_panic_is_seen(build: Build, tmp_path: Path) -> None:

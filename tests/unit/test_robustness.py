@@ -1,13 +1,55 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a console tells of the checks in the guest."""
+"""The checks that the scripts in guest/ call, and how their streams are put together."""
 
-from checks import robustness
+import re
+import subprocess
+
+import pytest
+
+from checks import ktap, robustness
+from harness.core import folders
+
+BOOTS = (
+    "robustness,robustness-refusals,robustness-faults,robustness-data",
+    "robustness,robustness-refusals,robustness-faults,robustness-data,robustness-injected",
+    "robustness,robustness-devices",
+)
 
 
-def test_checks_of_a_console() -> None:
-    told = "stage: up", "check a: ok", "exit status 0, not 1", "check b: FAILED", "check c", "done"
-    text = "\n".join(f"[    1.0] zdm: {line}" for line in told)
-    assert robustness.read_checks(text) == {
-        "a": robustness.Check(True, ("stage: up",)),
-        "b": robustness.Check(False, ("exit status 0, not 1",)),
-    }
+def count_checks(scripts: str) -> int:
+    """Return how many checks the guest plans for scripts."""
+    guest = folders.ROOT / "guest"
+    function = re.search(r"^count_checks\(\).*", (guest / "robustness").read_text(), re.M)
+    assert function
+    program = f"word() {{ echo {scripts}; }}\n{function[0].replace('/guest', str(guest))}\n"
+    return int(subprocess.check_output(["sh", "-c", f"{program}count_checks"]))
+
+
+@pytest.mark.parametrize("scripts", BOOTS)
+def test_checks_of_a_boot(scripts: str) -> None:
+    names = robustness.list_checks(scripts)
+    assert len(names) > 10 and len(names) == len(set(names))
+    assert count_checks(scripts) == len(names)
+
+
+def test_streams_of_a_console() -> None:
+    lines = ["stage: up", "KTAP version 1", "1..1", "ok 1 - a", "TAP version 13", "1..0", "done"]
+    streams = ktap.split_streams(lines)
+    assert streams == [lines[1:4], lines[4:]]
+    assert ktap.join_streams({"x": streams[0], "y": streams[1]}) == [
+        "KTAP version 1",
+        "1..2",
+        "KTAP version 1",
+        "# Subtest: x",
+        *lines[2:4],
+        "ok 1 x",
+        "TAP version 13",
+        "# Subtest: y",
+        *lines[5:],
+        "ok 2 y",
+    ]
+
+
+def test_lines_of_a_check() -> None:
+    lines = ["# a: 1", "# b: 2", "[ 1.0] # a: 3", "# b-a: 4", "ok 1 a # SKIP 5", "# a"]
+    assert ktap.find_lines(lines, "a") == [0, 2, 4]

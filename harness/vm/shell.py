@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`make shell`: a guest with the devices that make bench has, and its shell on this terminal.
+
+KERNEL= says which kernel; GDB=1 lets QEMU wait for a debugger.
+"""
+
+import contextlib
+import os
+import select
+import socket
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness.core.command import end, spawn
+from harness.core.errors import UserError
+from harness.core.folders import lock_build
+from harness.core.options import read_choice, read_options
+from harness.core.progress import announce
+from harness.core.stages import run_program
+from harness.kernel.config import BOOTED
+from harness.kernel.images import Kernel, build_kernel
+from harness.kernel.tree import apply_series
+from harness.vm.accel import choose_accel
+from harness.vm.devices import DEVICES
+from harness.vm.guest import Guest, find_qemu, need_memory
+from harness.vm.initramfs import make_initramfs
+
+KERNELS = ("base", "series")
+# Where QEMU waits for a debugger: what its -s takes, but for this machine only.
+PORT = 1234
+CONTROL_D = b"\n\x04"
+# A command may take a Ctrl-D for itself, so another follows after as many seconds.
+AGAIN = 1
+DEBUG = """QEMU waits for a debugger. In another terminal:
+    {gdb} {folder}/vmlinux
+    (gdb) target remote :{port}
+    (gdb) hbreak memmap_init_zone_device
+    (gdb) continue
+vmlinux has symbols, but no lines. Ctrl-A x ends QEMU."""
+
+
+def check_port(port: int) -> None:
+    """Raise UserError unless a debugger's port is free."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+            probe.listen()
+        except OSError:
+            raise UserError(
+                f"port {port} is in use, which GDB=1 needs: end what listens there, "
+                "such as another guest that waits for a debugger"
+            ) from None
+
+
+def make_guest(kernel: Kernel, initramfs: Path, accel: str, gib: int, port: int = 0) -> Guest:
+    """Return the guest with a shell, which waits for a debugger at port unless that is 0."""
+    # Ctrl-C then goes to the guest, and Ctrl-A x ends QEMU.
+    args = ["-serial", "mon:stdio"]
+    words = "zdm.do=shell"
+    if port:
+        args += ["-gdb", f"tcp:127.0.0.1:{port}", "-S"]
+        words += " nokaslr"
+    return Guest(kernel, initramfs, accel, gib, words, devices=DEVICES, args=args)
+
+
+@contextlib.contextmanager
+def keep_terminal() -> Iterator[None]:
+    """Leave the terminal as it was, if there is one, however QEMU ends."""
+    streams = [stream.fileno() for stream in (sys.stdin, sys.stdout, sys.stderr)]
+    blocking = {number: os.get_blocking(number) for number in streams}
+    kept = termios.tcgetattr(streams[0]) if os.isatty(streams[0]) else None
+    try:
+        yield
+    finally:
+        for number, was in blocking.items():
+            os.set_blocking(number, was)
+        if kept:
+            termios.tcsetattr(streams[0], termios.TCSADRAIN, kept)
+
+
+def feed(child: subprocess.Popen[str], prompt: bytes) -> None:
+    """Show what a child of two pipes says, and after its first prompt, hand it our stdin.
+
+    The end of stdin becomes Ctrl-D. Before the prompt nobody reads the guest's serial line, and
+    what comes is lost.
+    """
+    assert child.stdin and child.stdout
+    source, sink, output = sys.stdin.fileno(), child.stdin.fileno(), child.stdout.fileno()
+    told, pending, ready, ended = b"", b"", False, False
+    again = 0.0
+    while True:
+        readers = [output] + [source] * (ready and not ended and not pending)
+        readable, writable, _ = select.select(readers, [sink] * bool(pending), [], AGAIN)
+        if output in readable:
+            if not (chunk := os.read(output, 65536)):
+                return
+            sys.stdout.buffer.write(chunk)
+            sys.stdout.flush()
+            if not ready:
+                told = told[-len(prompt) :] + chunk
+                ready = prompt in told
+        if writable:
+            os.write(sink, pending)
+            pending = b""
+        if source in readable:
+            pending = os.read(source, select.PIPE_BUF)
+            ended = not pending
+        if ended and not pending and time.monotonic() > again:
+            pending = CONTROL_D
+            again = time.monotonic() + AGAIN
+
+
+def open_shell(guest: Guest, port: int = 0) -> None:
+    """Boot a guest of make_guest() on this terminal, or on pipes, until it ends.
+
+    Raises UserError when QEMU fails.
+    """
+    if port:
+        gdb = "gdb" if guest.kernel.arch == os.uname().machine else "gdb-multiarch"
+        print(DEBUG.format(gdb=gdb, folder=guest.kernel.image.parent, port=port), flush=True)
+    piped = not os.isatty(sys.stdin.fileno())
+    with keep_terminal():
+        pipe = subprocess.PIPE if piped else None
+        child = spawn(guest.command(), stdin=pipe, stdout=pipe)
+        try:
+            if piped:
+                with contextlib.suppress(BrokenPipeError):
+                    feed(child, f"{guest.kernel.release}# ".encode())
+            else:
+                child.wait()
+            if status := child.wait():
+                raise UserError(f"QEMU ended with status {status}")
+        finally:
+            end(child)
+
+
+def run_shell() -> None:
+    """Build what is needed and open the shell; Raises UserError as the stages do."""
+    options = read_options()
+    name = read_choice(os.environ, "KERNEL", KERNELS, "series")
+    port = PORT * int(read_choice(os.environ, "GDB", ("0", "1"), "0"))
+    if port:
+        check_port(port)
+    # Not for as long as the shell is open: QEMU has read kernel and initramfs by then.
+    with lock_build(options.build):
+        find_qemu(options.arch)
+        trees = apply_series(options)
+        kernel = build_kernel(options, name, getattr(trees, name), BOOTED[options.arch])
+        image = make_initramfs(options, trees.series)
+        need_memory(options.gib, DEVICES)
+        accel = choose_accel(options, kernel, image)
+    announce(f"a shell in {kernel.release} ({accel})")
+    open_shell(make_guest(kernel, image, accel, options.gib, port), port)
+
+
+if __name__ == "__main__":
+    run_program(run_shell)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the kernel's own parser makes of a guest's console that is not all green."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from checks import robustness
+from harness.core import errors
+from harness.kernel import tree
+
+PLANNED = ["one", "two", "three"]
+GREEN = ("1..3", "ok 1 - one", "# devices: dax0.0", "ok 2 - two", "ok 3 - three")
+HMM = """TAP version 13
+1..2
+# Starting 2 tests from 1 test cases.
+#  RUN           hmm.a ...
+# hmm-tests.c:9:a:Expected 1 (1) == 2 (2)
+#            OK  hmm.a
+ok 1 hmm.a
+ok 2 hmm.b
+# PASSED: 2 / 2 tests passed.
+# Totals: pass:2 fail:0 xfail:0 xpass:0 skip:0 error:0"""
+
+
+def write_console(*spoken: str, version: str = "KTAP version 1") -> str:
+    """Return a console on which the kernel talks between the lines of guest/init."""
+    lines = ["stage: namespaces are ready", version, *spoken, "done"]
+    return "\n".join(
+        f"[{n:5}.1] zdm: {line}\n[{n:5}.2] ok 9 - is no line of ours"
+        for n, line in enumerate(lines)
+    )
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """Where the console would be kept."""
+    return tmp_path / "console.log"
+
+
+def test_console_in_order(trees: tree.Trees, log: Path) -> None:
+    told = robustness.read_checks(trees.series, write_console(*GREEN), log)
+    assert told.names == tuple(PLANNED) and told.errors == 0
+    assert [robustness.explain_check(told, name) for name in PLANNED] == ["", "", ""]
+    assert robustness.explain_plan(told, PLANNED) == ""
+
+
+def test_failed_check_with_diagnostics(trees: tree.Trees, log: Path) -> None:
+    why = ("# two: exit status 0, not 1", "# two: not ok 1 nd_pmem", "# three: not of two")
+    console = write_console("1..3", "ok 1 - one", *why, "not ok 2 - two", "ok 3 - three")
+    told = robustness.read_checks(trees.series, console, log)
+    assert robustness.explain_check(told, "two") == "\n".join(["two: FAIL", *why[:2]])
+    assert robustness.explain_check(told, "three") == ""
+    assert robustness.explain_plan(told, PLANNED) == ""
+
+
+@pytest.mark.parametrize(
+    ("spoken", "unreached", "plan"),
+    [
+        (GREEN[:-1], ["three"], "three: not told of\nerrors that .*: 1"),
+        (GREEN[:2], ["two", "three"], "two: not told of\nthree: not told of\nerrors that .*: 2"),
+        (("1..4", *GREEN[1:]), [], "errors that .*: 1"),
+        (("1..2", *GREEN[1:]), ["three"], "three: not told of\nerrors that .*: 1"),
+        ((*GREEN, "ok 4 - four"), [], "errors that .*: 1"),
+        (
+            (*GREEN[:2], "ok 2 - four", "ok 3 - two", "ok 4 - three"),
+            ["three"],
+            "three: not told of\nfour: not planned\nerrors that .*: 1",
+        ),
+        (
+            ("1..3", "ok 1 - one", "not ok 2 - four", "ok 3 - three"),
+            ["two"],
+            "two: not told of\nfour: not planned",
+        ),
+        (
+            ("1..3", "ok 1 - two", "ok 2 - one", "ok 3 - three"),
+            [],
+            "told of: two, one, three\nplanned: one, two, three",
+        ),
+        (("1..3", "ok 1 - one", "ok 2 - two", "ok 4 - three"), [], "errors that .*: 1"),
+    ],
+    ids=[
+        "last missing",
+        "two missing",
+        "plan too long",
+        "plan too short",
+        "unplanned at the end",
+        "unplanned between",
+        "unplanned instead",
+        "other order",
+        "wrong number",
+    ],
+)
+def test_plan_that_is_not_kept(
+    trees: tree.Trees, log: Path, spoken: tuple[str, ...], unreached: list[str], plan: str
+) -> None:
+    told = robustness.read_checks(trees.series, write_console(*spoken), log)
+    for name in PLANNED:
+        why = f"{name}: the guest did not get to this check" if name in unreached else ""
+        assert robustness.explain_check(told, name) == why
+    assert re.fullmatch(plan, robustness.explain_plan(told, PLANNED))
+
+
+def test_console_without_results(trees: tree.Trees, log: Path) -> None:
+    with pytest.raises(errors.UserError, match="began 0 times to tell results, not 1 times"):
+        robustness.read_checks(trees.series, write_console(version="stage: other"), log)
+
+
+def test_results_told_twice(trees: tree.Trees, log: Path) -> None:
+    with pytest.raises(errors.UserError, match="began 2 times to tell results, not 1 times"):
+        robustness.read_checks(trees.series, write_console(*GREEN) * 2, log)
+
+
+def write_hmm_tests(private: str, coherent: str) -> str:
+    """Return a console on which hmm-tests ran twice."""
+    return "\n".join(f"[ 1.0] zdm: {line}" for line in f"{private}\n{coherent}".split("\n"))
+
+
+def test_hmm_tests(trees: tree.Trees, log: Path) -> None:
+    console = write_hmm_tests(
+        HMM,
+        HMM.replace("ok 1 hmm.a", "not ok 1 hmm.a #  x").replace("hmm.b", "hmm.b # SKIP no page"),
+    )
+    assert robustness.read_hmm_tests(trees.series, console, log) == {
+        "private.hmm.a": "PASS",
+        "private.hmm.b": "PASS",
+        "coherent.hmm.a": "FAIL",
+        "coherent.hmm.b": "SKIP",
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("ok 2 hmm.b\n", "", "hmm-tests did not keep to their plan"),
+        ("1..2", "1..1", "hmm-tests did not keep to their plan"),
+        ("\nok 2 hmm.b", "\nok 2 hmm.b # XFAIL known", "hmm-tests: # Totals: .* xfail:1"),
+        ("TAP version 13\n", "", "began 1 times to tell results, not 2 times"),
+    ],
+    ids=["missing", "beyond the plan", "expected to fail", "not begun"],
+)
+def test_hmm_tests_that_are_not_kept(
+    trees: tree.Trees, log: Path, old: str, new: str, message: str
+) -> None:
+    changed = HMM.replace(old, new)
+    if "XFAIL" in changed:
+        changed = changed.replace("pass:2 fail:0 xfail:0", "pass:1 fail:0 xfail:1")
+    for console in (write_hmm_tests(HMM, changed), write_hmm_tests(changed, HMM)):
+        with pytest.raises(errors.UserError, match=message):
+            robustness.read_hmm_tests(trees.series, console, log)

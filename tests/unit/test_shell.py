@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`make shell` with a stand-in for QEMU: its errors, and the state of the terminal afterwards."""
+
+import os
+import pty
+import signal
+import socket
+import subprocess
+import sys
+import termios
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support import Stage
+
+from harness.core import errors, folders
+from harness.kernel.images import Kernel
+from harness.vm import shell
+
+KERNEL = Kernel("series", "7.3.0-rc7-series", Path("kernels/bzImage"))
+OPEN = """
+from pathlib import Path
+from harness.core import stages
+from harness.kernel.images import Kernel
+from harness.vm import shell
+guest = shell.make_guest(Kernel("series", "7.3.0", Path("bzImage")), Path("i"), "tcg", 2)
+stages.run_program(lambda: shell.open_shell(guest))
+"""
+
+
+@pytest.fixture
+def qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Put a stand-in for QEMU first in PATH, and return what gives it a script."""
+    program = tmp_path / "bin/qemu-system-x86_64"
+    program.parent.mkdir()
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+
+    def fill(script: str) -> None:
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+
+    return fill
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "choices"), [("KERNEL", "other", "base, series"), ("GDB", "yes", "0, 1")]
+)
+def test_choice_that_is_none(stage: Stage, name: str, value: str, choices: str) -> None:
+    done = stage("harness.vm.shell", **{name: value})
+    assert done.returncode == 1
+    assert done.stderr == f"error: {name}={value} must be one of {choices}\n"
+
+
+def test_port_in_use() -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+        listener.listen()
+        with pytest.raises(errors.UserError, match=f"port {port} is in use, which GDB=1 needs"):
+            shell.check_port(port)
+    shell.check_port(port)
+
+
+@pytest.mark.parametrize("port", [0, 4321])
+def test_command_line(port: int) -> None:
+    words = [str(word) for word in shell.make_guest(KERNEL, Path("i"), "tcg", 2, port).command()]
+    assert words[words.index("-serial") + 1] == "mon:stdio"
+    assert words.count("-device") == len(shell.DEVICES)
+    assert ("-S" in words) == ("tcp:127.0.0.1:4321" in words) == bool(port)
+    assert words[-1].split().count("nokaslr") == bool(port)
+    assert "zdm.do=shell" in words[-1].split()
+
+
+@pytest.mark.parametrize(
+    ("script", "number", "status", "told"),
+    [
+        ("stty raw -echo; exit 0", None, 0, b""),
+        ("stty raw -echo; exit 3", None, 1, b"error: QEMU ended with status 3"),
+        ("stty raw -echo; kill -9 $$", None, 1, b"error: QEMU ended with status -9"),
+        ("stty raw -echo; echo up; exec sleep 100", signal.SIGTERM, 130, b"error: interrupted"),
+        ("stty raw -echo; echo up; exec sleep 100", signal.SIGHUP, 130, b"error: interrupted"),
+    ],
+)
+def test_terminal_afterwards(
+    qemu: Callable[[str], None],
+    script: str,
+    number: signal.Signals | None,
+    status: int,
+    told: bytes,
+) -> None:
+    qemu(script)
+    master, slave = pty.openpty()
+    before = termios.tcgetattr(slave)
+    with subprocess.Popen(
+        [sys.executable, "-B", "-c", OPEN],
+        cwd=folders.ROOT,
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+    ) as child:
+        if number:
+            assert b"up" in os.read(master, 100)
+            child.send_signal(number)
+        assert child.wait(20) == status
+    assert termios.tcgetattr(slave) == before
+    os.close(slave)
+    said = b""
+    # Its end is an error on Linux.
+    while told and told not in said:
+        said += os.read(master, 100)
+    os.close(master)
+
+
+def test_piped_commands(qemu: Callable[[str], None]) -> None:
+    """They come after the prompt. Ctrl-D follows, and another, as a command may take the first."""
+    qemu(
+        "echo booting; timeout 1 head -c 1 | grep -q . && exit 8\n"
+        "printf '7.3.0'; sleep 0.1; printf '# '; exec head -c 12"
+    )
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", OPEN],
+        cwd=folders.ROOT,
+        input="uname -a",
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "booting\n7.3.0# uname -a\n\x04\n\x04"
