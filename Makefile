@@ -36,7 +36,7 @@ help:
 	@echo 'make probes     run the two small programs behind claims about the CPU'
 	@echo 'make report     show the last measurement again'
 	@echo 'make export     write series/ anew from the branch `series` in BUILD/source-*/series'
-	@echo 'make clean      remove BUILD, work in it that was not exported included'
+	@echo 'make clean      remove BUILD; refused while its branch `series` has work that was not exported'
 	@echo
 	@echo 'Single stages, each doing what it needs of those before it:'
 	@echo 'make setup      install missing packages and the Python environment'
@@ -104,4 +104,4 @@ test-all: tools-all
 	@$(PYTHON) -m pytest -v -s tests
 
 clean:
-	rm -rf "$$BUILD"
+	@/usr/bin/python3 -B -m harness.clean

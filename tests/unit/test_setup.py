@@ -104,7 +104,7 @@ def make(target: str, fake: Fake, checkout: Path = folders.ROOT, **env: str) -> 
 @pytest.mark.parametrize(
     ("target", "name"),
     [
-        *((target, "a b") for target in ("setup", "bench", "tools", "test", "review", "probes")),
+        *((target, "a b") for target in ("setup", "bench", "tools", "test", "review", "clean")),
         ("setup", "a:b"),
         ("setup", "a'b c"),
     ],
@@ -140,7 +140,7 @@ def test_foreign_build_installs_nothing(fake: Fake, chosen_build: options.Option
     assert fake.take_calls() == []
 
 
-@pytest.mark.parametrize("module", ["harness.setup"])
+@pytest.mark.parametrize("module", ["harness.setup", "harness.clean"])
 def test_standard_library_is_enough(module: str) -> None:
     code = f"import sys, {module}; sys.exit('site' in sys.modules)"
     done = subprocess.run(
