@@ -21,13 +21,14 @@ export    = harness.kernel.export
 initramfs = harness.vm.initramfs
 
 
-.PHONY: help setup tools tools-all requirements bench replay compare probes test test-all review outbox report clean \
+.PHONY: help setup tools tools-all requirements bench replay compare probes check test test-all review outbox report clean \
 	$(STAGES)
 .NOTPARALLEL:
 
 help:
 	@echo 'make bench      measure base and series kernel in a VM: table, plot, samples (default VM: three 100 GiB devices)'
-	@echo 'make test       host tests, KUnit, both kernels built, booted and checked in the VM: all that CI runs'
+	@echo 'make check      all that needs no kernel, in a minute: style, types, shell scripts, host tests'
+	@echo 'make test       these, KUnit, both kernels built, booted and checked in the VM: all that CI runs'
 	@echo 'make test-all   these and the rest of the matrix: sanitizers, architectures, arm64 in the VM, documentation'
 	@echo 'make replay     run the object files of both kernels in user space: compare every byte, and race them natively'
 	@echo 'make compare    show the races kept in results/, by CPU: one table, one picture'
@@ -96,6 +97,10 @@ probes: setup
 	@for probe in undrained touched; do \
 		gcc -O2 -Wall -pthread -o "$$BUILD/probes/$$probe" probes/$$probe.c && "$$BUILD/probes/$$probe" || exit 1; \
 	done
+
+check:
+	@$(SETUP) check
+	@$(PYTHON) -m pytest -q tests/unit
 
 test: tools
 	@$(PYTHON) -m pytest -v -s -m "not full" tests

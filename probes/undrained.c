@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <stdalign.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +18,9 @@
 #define ROUNDS	2000000
 
 static struct {
-	uint64_t payload[WORDS] __attribute__((aligned(64)));
-	volatile uint64_t flag __attribute__((aligned(64)));
-	volatile uint64_t seen __attribute__((aligned(64)));
+	alignas(64) uint64_t payload[WORDS];
+	alignas(64) volatile uint64_t flag;
+	alignas(64) volatile uint64_t seen;
 } shared;
 
 static long stale;
@@ -78,7 +79,8 @@ static void run(cpu_set_t *allowed, int drain)
 	}
 	shared.flag = UINT64_MAX;
 	pthread_join(thread, NULL);
-	printf("%-14s stale words read in %ld of %d rounds\n", drain ? "with SFENCE:" : "without:", stale, ROUNDS);
+	printf("%-14s stale words read in %ld of %d rounds\n",
+	       drain ? "with SFENCE:" : "without:", stale, ROUNDS);
 }
 
 int main(void)

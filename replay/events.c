@@ -31,6 +31,7 @@ struct count {
 	unsigned int run;	/* of which the count is, 0: none */
 	int value;
 };
+
 static struct count *counts, *base_counts;	/* by entry of the window */
 static unsigned int *counted;			/* entries with a count in the base */
 static size_t nr_counts, nr_counted, room;

@@ -79,7 +79,7 @@ static void read_orders(struct race_options *options, const char *text)
 		if (last > layout->max_order || first > last)
 			die("orders go from 0 to %u", layout->max_order);
 		if (d && (1UL << first) <= layout->dedup_pages)
-			die("a memmap of order %lu is not deduplicated: it needs more than %u pages",
+			die("order %lu is not deduplicated: its memmap needs more than %u pages",
 			    first, layout->dedup_pages);
 		for (; first <= last && options->nr_orders < MAX_ORDERS; first++) {
 			options->deduplicated[options->nr_orders] = d;

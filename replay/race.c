@@ -75,8 +75,8 @@ static void fill_memmap(const struct result *r, const struct replay_case *c)
 	if (!r->deduplicated)
 		fill(entry(c->start_pfn), c->nr_pages * size);
 	else
-		for (unsigned long pfn = c->start_pfn; pfn < c->start_pfn + c->nr_pages; pfn += step)
-			fill(entry(pfn), layout->dedup_pages * size);
+		for (unsigned long page = 0; page < c->nr_pages; page += step)
+			fill(entry(c->start_pfn + page), layout->dedup_pages * size);
 #ifdef __x86_64__
 	_mm_sfence();
 #endif

@@ -59,6 +59,7 @@ void replay_warn_trap(void)
 {
 	replay_event(EVENT_WARNING, 0, 0);
 }
+
 asm(".globl __SCT__WARN_trap\n.set __SCT__WARN_trap, replay_warn_trap\n");
 
 #if !defined(CONFIG_PREEMPTION) && !defined(CONFIG_PREEMPT_DYNAMIC)

@@ -19,6 +19,7 @@ struct kernel {
 	const char *name;
 	const struct replay_side *side;
 };
+
 extern struct kernel kernels[];
 extern unsigned int nr_kernels;
 extern const struct replay_layout *layout;
@@ -71,6 +72,7 @@ struct race_options {
 	bool deduplicated[MAX_ORDERS];	/* without an altmap: tails share their memmap */
 	unsigned int rounds;
 };
+
 int race(const struct race_options *options);
 
 #endif

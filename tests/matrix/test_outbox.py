@@ -6,6 +6,7 @@ import email.policy
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from email.message import EmailMessage
 from pathlib import Path
@@ -38,8 +39,11 @@ class Sent:
         return len(topics.list_files(self.topic))
 
 
+B4Call = Callable[..., str]
+
+
 def parsed(mail: Path) -> EmailMessage:
-    return email.message_from_bytes(mail.read_bytes(), policy=email.policy.default)  # type: ignore[return-value]
+    return email.message_from_bytes(mail.read_bytes(), policy=email.policy.default)
 
 
 @pytest.fixture(scope="module", params=STACK, ids=lambda topic: topic.name)
@@ -67,11 +71,11 @@ def real(
 
 
 @pytest.fixture
-def b4(trees: tree.Trees, real: Sent, tmp_path: Path):  # type: ignore[no-untyped-def]
+def b4(trees: tree.Trees, real: Sent, tmp_path: Path) -> B4Call:
     """Run b4, told to stay offline, in a clone that is at what the topic stands on."""
     clone = tmp_path / "clone"
-    for words in (["init", "-q", clone], ["-C", clone, "config", "core.sparseCheckout", "true"]):
-        command.run(["git", *words], "git")
+    command.run(["git", "init", "-q", clone], "git init")
+    command.git(clone, "config", "core.sparseCheckout", "true")
     (clone / ".git/objects/info/alternates").write_text(f"{trees.base / '.git/objects'}\n")
     for name, value in (
         ("user.name", "Jörg O'Tester"),
@@ -100,13 +104,13 @@ def b4(trees: tree.Trees, real: Sent, tmp_path: Path):  # type: ignore[no-untype
     return call
 
 
-def test_b4_am(b4, real: Sent, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_b4_am(b4: B4Call, real: Sent, tmp_path: Path) -> None:
     told = b4("am", "--no-cache", "-m", real.home / "topic-v2.mbox", "-o", tmp_path / "am")
     assert f"Total patches: {real.count}\n" in told and "applies clean to current tree" in told
     assert "ERROR" not in told and "missing" not in told.lower()
 
 
-def test_b4_shazam_and_send(b4, real: Sent, trees: tree.Trees, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_b4_shazam_and_send(b4: B4Call, real: Sent, trees: tree.Trees, tmp_path: Path) -> None:
     b4("shazam", "--no-cache", "-m", real.home / "topic-v2.mbox")
     clone = tmp_path / "clone"
     assert command.git(clone, "rev-parse", "HEAD^{tree}") == command.git(

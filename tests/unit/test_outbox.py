@@ -5,6 +5,7 @@ import email
 import email.policy
 import mailbox
 import shutil
+from collections.abc import Callable
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -19,9 +20,11 @@ AUTHOR = "Jörg O'Tester <joerg@example.org>"
 # Stands in for the kernel's script where there is no kernel.
 MAINTAINER = "#!/bin/sh\necho 'A Maintainer <a@example.org> (maintainer:MM)'\necho 'joerg@example.org (reviewer:MM)'\necho 'list@example.org (open list:MM)'\n"
 
+Write = Callable[..., list[Path]]
+
 
 def parsed(mail: Path) -> EmailMessage:
-    return email.message_from_bytes(mail.read_bytes(), policy=email.policy.default)  # type: ignore[return-value]
+    return email.message_from_bytes(mail.read_bytes(), policy=email.policy.default)
 
 
 @pytest.fixture
@@ -36,7 +39,7 @@ def project(tmp_path: Path, toy_series: Path) -> Path:
 @pytest.fixture
 def write(
     toy_options: options.Options, toy_series: Path, project: Path, monkeypatch: pytest.MonkeyPatch
-):  # type: ignore[no-untyped-def]
+) -> Write:
     """Run the stage on the toy, with variables of make."""
     script = tree.apply_series(toy_options, toy_series).series / "scripts/get_maintainer.pl"
     script.parent.mkdir()
@@ -77,7 +80,7 @@ def test_version(text: str, known: list[int], expected: int | str) -> None:
             outbox.choose_version(text, "a", known)
 
 
-def test_set(write, project: Path, toy: Path, toy_series: Path) -> None:  # type: ignore[no-untyped-def]
+def test_set(write: Write, project: Path, toy: Path, toy_series: Path) -> None:
     before = {file: file.read_bytes() for file in toy_series.rglob("*.patch")}
     first, second = write()
     assert sorted(file.name for file in first.iterdir()) == [
@@ -114,7 +117,7 @@ def test_set(write, project: Path, toy: Path, toy_series: Path) -> None:  # type
     assert {file: file.read_bytes() for file in toy_series.rglob("*.patch")} == before
 
 
-def test_nothing_is_overwritten(write, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_nothing_is_overwritten(write: Write, tmp_path: Path) -> None:
     home = write()[0]
     (home / "0001-mm-improve-line-3.patch").write_text("edited by hand")
     shutil.rmtree(home.parent / "b-v1")
@@ -128,8 +131,8 @@ def test_nothing_is_overwritten(write, tmp_path: Path) -> None:  # type: ignore[
 
 
 def test_second_version(
-    write, project: Path, toy_series: Path, capsys: pytest.CaptureFixture[str]
-) -> None:  # type: ignore[no-untyped-def]
+    write: Write, project: Path, toy_series: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in ("a", "b"):
         command.git(project, "tag", f"sent/{name}-v1")
     patch = toy_series / "a/0002-mm-improve-line-9.patch"
@@ -141,6 +144,6 @@ def test_second_version(
     assert "no range-diff" not in capsys.readouterr().out
 
 
-def test_second_version_of_the_unknown(write, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
+def test_second_version_of_the_unknown(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     assert "Range-diff" not in (write(VERSION="2")[0] / "v2-0000-cover-letter.patch").read_text()
     assert "no tag sent/a-v1, so no range-diff" in capsys.readouterr().out
