@@ -4,15 +4,10 @@ BUILD ?= build
 ARCH ?= x86_64
 export BUILD SIZE REBINDS BOOTS LINUX PEER ARCH ACCEL JOBS AUTHOR VERSION KERNEL GDB
 
-PYTHON = $(BUILD)/venv/bin/python -B
-# What ARCH=arm64 needs on top.
-PACKAGES_arm64 = gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm qemu-efi-aarch64
-CLANG = clang-19 lld-19 llvm-19
-# What the patches are checked with; a sparse that is too old for the kernel is replaced by a later one under $(BUILD).
-REVIEWERS = codespell coccinelle shellcheck sparse
-# What only the tests need, and what only those of make test-all need.
-TESTERS = $(CLANG) gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user e2fsprogs dmsetup
-MATRIX = $(PACKAGES_arm64) gcc-powerpc64le-linux-gnu gcc-riscv64-linux-gnu gcc-s390x-linux-gnu
+# The shell takes the folder from the environment, so that no path is split.
+PYTHON = "$$BUILD/venv/bin/python" -B
+# $(SETUP) WHAT: first make sure of what a target needs; harness/setup.py lists it.
+SETUP = sh harness/setup.sh
 STAGES = source tree kernels initramfs samples export
 # The program behind each target.
 bench     = harness.bench.run
@@ -27,12 +22,14 @@ initramfs = harness.vm.initramfs
 shell     = harness.vm.shell
 
 
-.PHONY: help setup tools tools-all bench replay compare shell probes test test-all review outbox report clean $(STAGES)
+.PHONY: help setup tools tools-all requirements bench replay compare shell probes check test test-all review \
+	outbox report clean $(STAGES)
 .NOTPARALLEL:
 
 help:
 	@echo 'make bench      measure base and series kernel in a VM: table, plot, samples (default VM: three 100 GiB devices)'
-	@echo 'make test       host tests, KUnit, both kernels built, booted and checked in the VM: all that CI runs'
+	@echo 'make check      all that needs no kernel, in a minute: style, types, shell scripts, host tests'
+	@echo 'make test       these, KUnit, both kernels built, booted and checked in the VM: all that CI runs'
 	@echo 'make test-all   these and the rest of the matrix: sanitizers, architectures, arm64 in the VM, documentation'
 	@echo 'make replay     run the object files of both kernels in user space: compare every byte, and race them natively'
 	@echo 'make compare    show the races kept in results/, by CPU: one table, one picture'
@@ -41,13 +38,14 @@ help:
 	@echo 'make shell      a shell in the VM, with the devices of make bench and all programs; Ctrl-D ends it'
 	@echo 'make probes     run the two small programs behind claims about the CPU'
 	@echo 'make report     show the last measurement again'
-	@echo 'make export     write series/ anew from the branch `series` in $(BUILD)/source-*/series'
-	@echo 'make clean      remove $(BUILD), work in it that was not exported included'
+	@echo 'make export     write series/ anew from the branch `series` in BUILD/source-*/series'
+	@echo 'make clean      remove BUILD; refused while its branch `series` has work that was not exported'
 	@echo
 	@echo 'Single stages, each doing what it needs of those before it:'
 	@echo 'make setup      install missing packages and the Python environment'
 	@echo 'make tools      the same, and what only make test needs'
 	@echo 'make tools-all  the same, and what only make test-all needs'
+	@echo 'make requirements  pin the Python packages anew; needs the program uv'
 	@echo 'make source     fetch the base kernel'
 	@echo 'make tree       apply the series to it, on branch `series`'
 	@echo 'make kernels    build both kernels'
@@ -70,20 +68,27 @@ help:
 	@echo 'BUILD=build  where everything is made'
 
 setup:
-	@sh harness/setup.sh $(BUILD) $(PACKAGES_$(ARCH))
+	@$(SETUP) bench
 
 tools:
-	@sh harness/setup.sh $(BUILD) $(TESTERS) $(REVIEWERS)
+	@$(SETUP) test
 
 tools-all:
-	@OPTIONAL='$(MATRIX)' sh harness/setup.sh $(BUILD) $(TESTERS) $(REVIEWERS)
+	@$(SETUP) test-all
+
+requirements:
+	@cd harness/requirements && for list in bench build test test-all; do \
+		{ echo '# SPDX-License-Identifier: GPL-2.0' && echo "# Made from $$list.in by make requirements, which needs uv." && \
+		uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 \
+			--generate-hashes --no-header --no-annotate $$list.in; } >$$list.tmp && mv $$list.tmp $$list.txt || exit 1; \
+	done
 
 bench replay compare shell $(STAGES): setup
 	@$(PYTHON) -m $($@)
 	@$(if $(PEER),$(if $(filter replay,$@),$(PYTHON) -m checks.drain))
 
 review:
-	@sh harness/setup.sh $(BUILD) $(REVIEWERS) $(CLANG)
+	@$(SETUP) review
 	@$(PYTHON) -m review.run
 
 outbox: setup
@@ -94,10 +99,14 @@ report: setup
 	@$(PYTHON) -m harness.bench.plot
 
 probes: setup
-	@mkdir -p $(BUILD)/probes
+	@mkdir -p "$$BUILD/probes"
 	@for probe in undrained touched; do \
-		gcc -O2 -Wall -pthread -o $(BUILD)/probes/$$probe probes/$$probe.c && $(BUILD)/probes/$$probe || exit 1; \
+		gcc -O2 -Wall -pthread -o "$$BUILD/probes/$$probe" probes/$$probe.c && "$$BUILD/probes/$$probe" || exit 1; \
 	done
+
+check:
+	@$(SETUP) check
+	@$(PYTHON) -m pytest -q tests/unit
 
 test: tools
 	@$(PYTHON) -m pytest -v -s -m "not full" tests
@@ -106,4 +115,4 @@ test-all: tools-all
 	@$(PYTHON) -m pytest -v -s tests
 
 clean:
-	rm -rf $(BUILD)
+	@/usr/bin/python3 -B -m harness.clean

@@ -27,10 +27,11 @@ FALSE = re.compile(
 )
 
 
-def run_checkpatch(base: Path, mail: Path) -> list[str]:
+def run_checkpatch(base: Path, file: Path, *more: str) -> list[str]:
     """Return what the base's checkpatch.pl --strict --codespell says about a patch or cover letter.
 
-    A missing sign-off and what FALSE matches are left out.
+    more are further options; with --file, it is about a source file. A missing sign-off and what
+    FALSE matches are left out.
     """
     # codespell is installed for Debian's Python. checkpatch.pl would ask the first Python in PATH
     # and check no spelling if codespell is not there.
@@ -49,9 +50,10 @@ def run_checkpatch(base: Path, mail: Path) -> list[str]:
         "--terse",
         "--no-summary",
         "--show-types",
+        *more,
     ]
-    lines = ask_tool([base / "scripts/checkpatch.pl", *options, mail], base, env=env)
-    return [line.removeprefix(f"{mail}:") for line in lines if not FALSE.search(line)]
+    lines = ask_tool([base / "scripts/checkpatch.pl", *options, file], base, env=env)
+    return [line.removeprefix(f"{file}:") for line in lines if not FALSE.search(line)]
 
 
 def run_kernel_doc(base: Path, name: str, where: Path) -> list[str]:

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Our own C programs, by the base's checkpatch.pl."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.core import folders
+from harness.kernel import tree
+from review import scripts
+
+SOURCES = sorted(
+    path
+    for folder in ("replay", "probes", "guest")
+    for path in (folders.ROOT / folder).iterdir()
+    if path.suffix in (".c", ".h")
+)
+# What does not hold for programs of user space.
+KERNEL_ONLY = (
+    "AVOID_EXTERNS",
+    "BIT_MACRO",
+    "INCLUDE_LINUX",
+    "PREFER_DEFINED_ATTRIBUTE_MACRO",
+    "PREFER_KERNEL_TYPES",
+    "VOLATILE",
+)
+# Words of a text that are also the name of the function, macros whose argument is a name, formats
+# with many lines, lines of assembly.
+MEANT = ("EMBEDDED_FUNCTION_NAME", "MACRO_ARG_REUSE", "SPLIT_STRING", "LEADING_SPACE")
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_checkpatch_of_our_c(source: Path, trees: tree.Trees) -> None:
+    ignored = f"--ignore={','.join((*KERNEL_ONLY, *MEANT))}"
+    assert scripts.run_checkpatch(trees.base, source, "--file", ignored) == []

@@ -1,0 +1,502 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What is installed before a target runs, on a machine whose apt, sudo and pip are scripts."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness import setup
+from harness.core import command, errors, folders, options
+
+# Each notes how it was called. dpkg-query knows what `installed` lists. apt-get lacks what `lacks`
+# lists, and fails with the text of the file update or install where there is one.
+FAKES = {
+    "dpkg-query": """
+shift 3
+for package; do echo "$package"; done | grep -Fxf "$fake/installed" | sed 's/$/ installed/'
+exit 1
+""",
+    "apt-get": """
+echo "apt-get $*" >>"$fake/calls"
+for one; do [ "$one" != update ] || file=update; [ "$one" != install ] || file=install; done
+if [ -e "$fake/$file" ]; then cat "$fake/$file"; [ -e "$fake/status" ] || exit 100; fi
+[ $file = install ] || exit 0
+while [ "$1" != install ]; do shift; done
+shift
+lacked=$(printf '%s\\n' "$@" | grep -Fxf "$fake/lacks" | sed 's/^/E: Unable to locate package /')
+[ -z "$lacked" ] || { echo "$lacked"; exit 100; }
+printf '%s\\n' "$@" >>"$fake/installed"
+""",
+    "sudo": """
+echo sudo >>"$fake/calls"
+[ ! -e "$fake/refusal" ] || { cat "$fake/refusal" >&2; exit 1; }
+exec "$@"
+""",
+    # What makes an environment, whose Python then takes pip's part.
+    "python3": """
+echo "python3 $*" >>"$fake/calls"
+[ "$2" != venv ] || { mkdir -p "$3/bin" && cp "$0" "$3/bin/python"; }
+[ "$2" != pip ] || [ ! -e "$fake/pip" ] || { cat "$fake/pip"; exit 1; }
+""",
+}
+PYTHON = "/usr/bin/python3"
+
+
+class Fake:
+    """The machine: the files that steer the scripts, and what was called."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        for name, text in FAKES.items():
+            (home / name).write_text(f"#!/bin/sh\nfake={home}\n{text}")
+            (home / name).chmod(0o755)
+        for name in ("installed", "lacks", "calls"):
+            (home / name).touch()
+        self.path = f"{home}:{os.environ['PATH']}"
+
+    def put(self, name: str, text: str) -> None:
+        """Write a file that steers a script."""
+        (self.home / name).write_text(text + "\n")
+
+    def take_calls(self, start: str = "") -> list[str]:
+        """Return the calls since the last time, those that start so."""
+        calls = (self.home / "calls").read_text().splitlines()
+        (self.home / "calls").write_text("")
+        return [call for call in calls if call.startswith(start)]
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
+    """A machine of scripts, where we are root."""
+    (tmp_path / "fake").mkdir()
+    made = Fake(tmp_path / "fake")
+    monkeypatch.setenv("PATH", made.path)
+    monkeypatch.setattr(setup, "PYTHON", made.home / "python3")
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    return made
+
+
+@pytest.fixture
+def chosen_build(tmp_path: Path) -> options.Options:
+    """Options with a build folder that is not there yet."""
+    return options.read_options({"BUILD": str(tmp_path / "build")})
+
+
+def make(target: str, fake: Fake, checkout: Path = folders.ROOT, **env: str) -> str:
+    """Run a target of make that must fail, by fakes, and return what it says."""
+    done = subprocess.run(
+        ["make", "-s", "-C", checkout, target],
+        env=command.make_environment({"PATH": fake.path} | env),
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2, done
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        *((target, "a b") for target in ("setup", "bench", "tools", "test", "review", "clean")),
+        ("setup", "a:b"),
+        ("setup", "a'b c"),
+    ],
+)
+def test_bad_build_installs_nothing(target: str, name: str, fake: Fake, tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    said = make(target, fake, BUILD=str(tmp_path / name))
+    assert f"error: BUILD={tmp_path / name} has a space or a colon in it" in said
+    assert fake.take_calls() == []
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_other_bad_variable_installs_nothing(fake: Fake, tmp_path: Path) -> None:
+    said = make("bench", fake, BUILD=str(tmp_path / "build"), SIZE="1T")
+    assert "error: SIZE=1T must be a whole number of GiB" in said
+    assert fake.take_calls() == [] and not (tmp_path / "build").exists()
+
+
+def test_bad_checkout_installs_nothing(fake: Fake, tmp_path: Path) -> None:
+    checkout = tmp_path / "my checkout"
+    shutil.copytree(folders.ROOT / "harness", checkout / "harness")
+    shutil.copy(folders.ROOT / "Makefile", checkout)
+    said = make("setup", fake, checkout, BUILD=str(tmp_path / "build"))
+    assert f"error: the checkout={checkout} has a space" in said
+    assert fake.take_calls() == []
+
+
+def test_foreign_build_installs_nothing(fake: Fake, chosen_build: options.Options) -> None:
+    chosen_build.build.mkdir()
+    (chosen_build.build / "thesis").touch()
+    with pytest.raises(errors.UserError, match="holds files that are not the harness's"):
+        setup.provide("bench", chosen_build)
+    assert fake.take_calls() == []
+
+
+@pytest.mark.parametrize("module", ["harness.setup", "harness.clean"])
+def test_standard_library_is_enough(module: str) -> None:
+    code = f"import sys, {module}; sys.exit('site' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-S", "-B", "-c", code], cwd=folders.ROOT, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done
+
+
+def test_second_time_does_nothing(
+    fake: Fake, chosen_build: options.Options, capsys: pytest.CaptureFixture[str]
+) -> None:
+    setup.provide("bench", chosen_build)
+    calls = fake.take_calls()
+    assert calls[:2] == [
+        "apt-get -q update",
+        f"apt-get -q -y --no-install-recommends install {' '.join(setup.BASE)} qemu-system-x86",
+    ]
+    assert (chosen_build.build / "venv/bin/python").exists()
+    capsys.readouterr()
+    # Not even the lock is taken, so that two runs can begin at once.
+    with folders.lock_build(chosen_build.build):
+        setup.provide("bench", chosen_build)
+    assert fake.take_calls() == []
+    assert capsys.readouterr() == ("", "")
+
+
+def test_packages_of_an_architecture() -> None:
+    lists = {
+        arch: set(setup.list_packages(setup.NEEDS["bench"], arch)) for arch in ("x86_64", "arm64")
+    }
+    assert lists["x86_64"] - lists["arm64"] == {"qemu-system-x86"}
+    assert lists["arm64"] - lists["x86_64"] == {
+        "gcc-aarch64-linux-gnu",
+        "libc6-dev-arm64-cross",
+        "qemu-system-arm",
+        "qemu-efi-aarch64",
+    }
+    tests = setup.list_packages(setup.NEEDS["test"], "x86_64")
+    assert {"gcc-aarch64-linux-gnu", "clang-19", "shellcheck", "qemu-system-x86"} <= set(tests)
+    assert len(tests) == len(set(tests))
+    assert "gcc-s390x-linux-gnu" in setup.NEEDS["test-all"].optional
+
+
+def test_other_distribution(
+    fake: Fake, chosen_build: options.Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = shutil.which
+    monkeypatch.setattr("shutil.which", lambda name: None if name == "dpkg-query" else find(name))
+    with pytest.raises(errors.UserError, match="install the counterparts of: build-essential bc"):
+        setup.provide("bench", chosen_build)
+    assert fake.take_calls() == []
+
+
+# What apt-get 2.6 says.
+REPOSITORY = "E: The repository 'https://packages.example.org/apt stable Release'"
+BROKEN = f"{REPOSITORY} does not have a Release file."
+LOST = "W: Failed to fetch http://deb.example.org/InRelease  Could not resolve 'deb.example.org'"
+IGNORED = (
+    "W: Some index files failed to download. They have been ignored, or old ones used instead."
+)
+HELD = "E: Could not get lock {}. It is held by process 1234 (unattended-upgr)"
+DPKG, LISTS = "/var/lib/dpkg/lock-frontend", "/var/lib/apt/lists/lock"
+LOCKED = (
+    "another program (process 1234 (unattended-upgr)) holds apt's lock {}: wait until it has ended"
+)
+
+
+@pytest.mark.parametrize("fails", [True, False])
+@pytest.mark.parametrize("text", [BROKEN, f"{LOST}\n{IGNORED}"])
+def test_broken_source_is_a_warning(
+    text: str,
+    fails: bool,
+    fake: Fake,
+    chosen_build: options.Options,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fake.put("update", f"{text}\nW: Target Packages is configured multiple times")
+    if not fails:
+        fake.put("status", "0")
+    setup.provide("bench", chosen_build)
+    [warning] = capsys.readouterr().err.splitlines()
+    assert warning == f"warning: apt-get update: {text.splitlines()[0][3:]}"
+    assert "bison" in (fake.home / "installed").read_text()
+
+
+@pytest.mark.parametrize(
+    ("update", "install", "lacks", "message"),
+    [
+        ("", HELD.format(DPKG), "", LOCKED.format(DPKG)),
+        (
+            "",
+            f"E: Could not get lock {DPKG} - open (11)",
+            "",
+            f"another program holds apt's lock {DPKG}: ",
+        ),
+        (HELD.format(LISTS), "", "bison", LOCKED.format(LISTS)),
+        ("", "", "bc\nbison", "no source of apt has bc, bison: this needs Debian 12 or later"),
+        (
+            "",
+            "E: Package 'ndctl' has no installation candidate",
+            "",
+            "no source of apt has ndctl: ",
+        ),
+        (
+            LOST,
+            "",
+            "bc",
+            "apt knows no bc, and could not read all of its sources: "
+            f"check the network and this source ({LOST[3:]})",
+        ),
+        (
+            "",
+            "E: Failed to fetch http://deb.example.org/bc.deb  Connection timed out",
+            "",
+            "apt-get could not fetch http://deb.example.org/bc.deb (Connection timed out): "
+            "check the network",
+        ),
+        (
+            "",
+            "E: dpkg was interrupted, you must run 'dpkg --configure -a'\nE: more",
+            "",
+            "qemu-system-x86: dpkg was interrupted, you must run 'dpkg --configure -a'",
+        ),
+        (
+            HELD.format(LISTS),
+            "E: You have held broken packages.",
+            "",
+            "qemu-system-x86: You have held broken packages.",
+        ),
+    ],
+)
+def test_why_packages_cannot_be_installed(
+    update: str,
+    install: str,
+    lacks: str,
+    message: str,
+    fake: Fake,
+    chosen_build: options.Options,
+) -> None:
+    for name, text in (("update", update), ("install", install), ("lacks", lacks)):
+        if text:
+            fake.put(name, text)
+    with pytest.raises(errors.UserError, match=re.escape(message)) as caught:
+        setup.provide("bench", chosen_build)
+    assert "\n" not in str(caught.value)
+    assert not (chosen_build.build / "venv").exists()
+
+
+def test_user_with_sudo(
+    fake: Fake, chosen_build: options.Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    setup.provide("bench", chosen_build)
+    assert fake.take_calls("sudo") == ["sudo", "sudo"]
+
+
+def test_sudo_that_refuses(
+    fake: Fake, chosen_build: options.Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    fake.put("refusal", "joe is not in the sudoers file.")
+    message = (
+        r"sudo failed \(joe is not in the sudoers file.\): as root, run 'apt-get install build-ess"
+    )
+    with pytest.raises(errors.UserError, match=message):
+        setup.provide("bench", chosen_build)
+    assert fake.take_calls() == ["sudo"]
+
+
+def test_no_sudo(
+    fake: Fake, chosen_build: options.Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = shutil.which
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setattr("shutil.which", lambda name: None if name == "sudo" else find(name))
+    with pytest.raises(errors.UserError, match="there is no sudo: as root, run 'apt-get install "):
+        setup.provide("bench", chosen_build)
+    assert fake.take_calls() == []
+
+
+def test_optional_packages(
+    fake: Fake, chosen_build: options.Options, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lacked = "gcc-s390x-linux-gnu"
+    fake.put("lacks", lacked)
+    setup.provide("test-all", chosen_build)
+    [warning] = capsys.readouterr().err.splitlines()
+    assert warning.startswith(f"warning: no source of apt has {lacked}: ")
+    assert warning.endswith(f"; what needs {lacked} is skipped")
+    assert "gcc-riscv64-linux-gnu" in (fake.home / "installed").read_text()
+
+
+def test_optional_packages_without_sudo(
+    fake: Fake,
+    chosen_build: options.Options,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fake.put("lacks", "gcc-s390x-linux-gnu")
+    setup.provide("test-all", chosen_build)
+    capsys.readouterr()
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    fake.put("refusal", "joe is not in the sudoers file.")
+    setup.provide("test-all", chosen_build)
+    [warning] = capsys.readouterr().err.splitlines()
+    assert warning.startswith("warning: sudo failed (joe is not")
+
+
+def test_environment_is_whole_or_as_before(fake: Fake, chosen_build: options.Options) -> None:
+    build = chosen_build.build
+    fake.put("pip", "WARNING: Retrying after connection broken\nERROR: No matching distribution")
+    with pytest.raises(errors.UserError, match=r"Retrying .*/venv.log\): check the network$"):
+        setup.provide("bench", chosen_build)
+    assert not [path for path in build.iterdir() if path.is_dir() or path.is_symlink()]
+    (fake.home / "pip").unlink()
+    setup.provide("bench", chosen_build)
+    before = os.readlink(build / "venv")
+    fake.put("pip", "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES")
+    with pytest.raises(errors.UserError, match=r"DO NOT MATCH THE HASHES \(all of it: .*log\)$"):
+        setup.provide("test", chosen_build)
+    assert os.readlink(build / "venv") == before
+    assert [path.name for path in build.iterdir() if path.is_dir()].count(before) == 1
+
+
+def test_half_an_environment_is_made_anew(fake: Fake, chosen_build: options.Options) -> None:
+    """One that a killed run left at its place is not taken for whole."""
+    build = chosen_build.build
+    left = build / setup.name_environment(build, "bench")
+    with folders.lock_build(build):
+        (left / "bin").mkdir(parents=True)
+    (left / "bin/python").touch()
+    setup.provide("bench", chosen_build)
+    assert (build / "venv/bin/python").stat().st_size
+
+
+def test_environment_of_an_older_harness(fake: Fake, chosen_build: options.Options) -> None:
+    """It was a folder, where the link is now."""
+    with folders.lock_build(chosen_build.build):
+        (chosen_build.build / "venv/bin").mkdir(parents=True)
+    setup.provide("bench", chosen_build)
+    assert (chosen_build.build / "venv").is_symlink()
+
+
+def test_environment_is_made_under_the_lock(fake: Fake, chosen_build: options.Options) -> None:
+    setup.provide("bench", chosen_build)
+    fake.take_calls()
+    with (
+        folders.lock_build(chosen_build.build),
+        pytest.raises(errors.UserError, match="another run"),
+    ):
+        setup.provide("test", chosen_build)
+    assert fake.take_calls() == []
+
+
+def test_what_an_environment_is_made_anew_for(
+    fake: Fake, chosen_build: options.Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def is_made() -> bool:
+        setup.provide("bench", chosen_build)
+        return bool(fake.take_calls("python3 -m venv"))
+
+    lists = tmp_path / "requirements"
+    shutil.copytree(setup.REQUIREMENTS, lists)
+    monkeypatch.setattr(setup, "REQUIREMENTS", lists)
+    assert (is_made(), is_made()) == (True, False)
+    with (lists / "bench.txt").open("a") as file:
+        file.write("six==1.17.0\n")
+    assert (is_made(), is_made()) == (True, False)
+    with (lists / "test.txt").open("a") as file:
+        file.write("six==1.17.0\n")
+    assert not is_made()
+    monkeypatch.setattr(setup, "VERSION", "sys.version_info(major=3, minor=15)")
+    assert (is_made(), is_made()) == (True, False)
+    assert len(list(chosen_build.build.glob("venv-*"))) == 1
+    shutil.move(chosen_build.build, tmp_path / "moved")
+    object.__setattr__(chosen_build, "build", tmp_path / "moved")
+    assert (is_made(), is_made()) == (True, False)
+
+
+def test_bench_takes_what_test_made(fake: Fake, chosen_build: options.Options) -> None:
+    for what, made in (("bench", True), ("check", True), ("test", False), ("bench", False)):
+        setup.provide(what, chosen_build)
+        assert bool(fake.take_calls("python3 -m venv")) == made, what
+
+
+def test_pip_checks_hashes(fake: Fake, chosen_build: options.Options) -> None:
+    setup.provide("check", chosen_build)
+    calls = fake.take_calls("python3 -m pip")
+    assert [re.findall(r"/(\w+)\.txt", call) for call in calls] == [["bench"], ["build"], ["test"]]
+    assert all(" --require-hashes " in call for call in calls)
+
+
+@pytest.mark.parametrize("name", setup.LISTS)
+def test_list_is_pinned_whole(name: str) -> None:
+    text = (setup.REQUIREMENTS / f"{name}.txt").read_text()
+    asked = (setup.REQUIREMENTS / f"{name}.in").read_text()
+    rows = re.sub(r"^#.*\n", "", text, flags=re.M).replace("\\\n", "").splitlines()
+    pinned = {}
+    for row in rows:
+        match = re.match(r"([\w.-]+)==(\S+)(?: ; .*?)?((?:\s+--hash=sha256:[0-9a-f]{64})+)$", row)
+        assert match, row
+        pinned[match[1]] = match[2]
+    direct = dict(re.findall(r"^([\w.-]+)==(\S+)$", asked.lower(), re.M))
+    assert direct and direct.items() <= pinned.items()
+    assert "://" not in text + asked
+
+
+def test_lists_agree() -> None:
+    """A later list may repeat a package of an earlier one, at the same version."""
+    versions: dict[str, set[str]] = {}
+    for name in setup.LISTS:
+        text = (setup.REQUIREMENTS / f"{name}.txt").read_text()
+        for package, version in re.findall(r"^([\w.-]+)==(\S+)", text, re.M):
+            versions.setdefault(package, set()).add(version)
+    assert {package for package, found in versions.items() if len(found) > 1} == set()
+
+
+def copy_bootstrap(fake: Fake, tmp_path: Path) -> Path:
+    """Return a copy of setup.sh that looks for the fakes' Python, which is not there."""
+    (fake.home / "python3").unlink()
+    text = (folders.ROOT / "harness/setup.sh").read_text()
+    assert PYTHON in text
+    (tmp_path / "setup.sh").write_text(text.replace(PYTHON, str(fake.home / "python3")))
+    return tmp_path / "setup.sh"
+
+
+def run_bootstrap(script: Path, fake: Fake, build: str) -> "subprocess.CompletedProcess[str]":
+    """Run a copy of setup.sh; apt-get, when asked for Python, links the real one."""
+    with (fake.home / "apt-get").open("a") as file:
+        file.write(f"ln -s {PYTHON} $fake/python3\n")
+    return subprocess.run(
+        ["sh", script, "no-such-target"],
+        cwd=folders.ROOT,
+        env={"PATH": fake.path, "BUILD": build},
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+
+
+def test_bare_debian_gets_python_first(fake: Fake, tmp_path: Path) -> None:
+    done = run_bootstrap(copy_bootstrap(fake, tmp_path), fake, "build")
+    assert "apt-get install -q -y --no-install-recommends python3" in fake.take_calls()
+    assert "usage: " in done.stderr
+
+
+def test_bare_debian_and_bad_build(fake: Fake, tmp_path: Path) -> None:
+    done = run_bootstrap(copy_bootstrap(fake, tmp_path), fake, "a b")
+    assert done.returncode == 1 and done.stderr.startswith("error: the path of BUILD")
+    assert fake.take_calls() == []
+
+
+def test_old_python(fake: Fake, tmp_path: Path) -> None:
+    script = copy_bootstrap(fake, tmp_path)
+    (fake.home / "python3").write_text("#!/bin/sh\nexit 1\n")
+    (fake.home / "python3").chmod(0o755)
+    done = run_bootstrap(script, fake, "build")
+    assert done.returncode == 1 and "is older than 3.11" in done.stderr
+    assert fake.take_calls() == []

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The style and the types of Python, and the shell scripts, by the tools that pyproject.toml names."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import need
+
+from harness.core import command, folders, options
+
+# What shellcheck says of the guest's scripts and is meant: init sources them into one shell.
+MEANT = {
+    "SC1090": "init sources the scripts that the command line names",
+    "SC2034": "a variable that another script reads",
+    "SC2154": "a variable that another script sets",
+    "SC2086": "names of devices and lists of words, which are split",
+    "SC2046": "the same, from a command",
+    "SC2013": "the same, from a file",
+    "SC2015": "a chain of checks that ends in fail",
+    "SC3028": "busybox has RANDOM",
+}
+SCRIPTS = {
+    "guest": ("guest/*", [f"--exclude={','.join(MEANT)}"]),
+    "host": ("harness/*.sh", []),
+    "ci": (".ci/run", []),
+}
+
+
+def complain(*words: str | Path) -> list[str]:
+    """Return what a tool says that ends with a complaint."""
+    done = subprocess.run(
+        words,
+        cwd=folders.ROOT,
+        env=command.make_environment(),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    return done.stdout.splitlines() or [f"status {done.returncode}"] if done.returncode else []
+
+
+@pytest.mark.parametrize("words", [["check"], ["format", "--check"]], ids=lambda words: words[0])
+def test_ruff(words: list[str]) -> None:
+    assert complain(sys.executable, "-m", "ruff", *words, "--no-cache", "--quiet") == []
+
+
+def test_mypy(tmp_path: Path) -> None:
+    # The cache makes a second run ten times as fast.
+    build = options.read_options().build
+    cache = build / "mypy" if (build / folders.MARKER).exists() else tmp_path
+    assert complain(sys.executable, "-m", "mypy", "--cache-dir", cache) == []
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_shellcheck(name: str) -> None:
+    need([] if shutil.which("shellcheck") else ["shellcheck"])
+    pattern, meant = SCRIPTS[name]
+    files = [path for path in sorted(folders.ROOT.glob(pattern)) if path.suffix != ".c"]
+    assert files
+    assert complain("shellcheck", "--shell=sh", "--format=gcc", *meant, *files) == []
+
+
+def test_every_file_names_its_licence() -> None:
+    # Data, and the licence itself.
+    exempt = ("results/", "series/", "tests/unit/fixtures/", "COPYING")
+    bare = [
+        name
+        for name in command.git(folders.ROOT, "ls-files").splitlines()
+        if not name.startswith(exempt)
+        and (folders.ROOT / name).is_file()
+        and "SPDX-License-Identifier: GPL-2.0" not in (folders.ROOT / name).read_text()[:300]
+    ]
+    assert bare == []
