@@ -9,7 +9,7 @@ from harness.core.folders import MARKER, ROOT, lock_build
 from harness.core.options import read_options
 from harness.core.progress import announce, say
 from harness.core.stages import run_program
-from harness.kernel.tree import guard_work
+from harness.kernel.tree import check_work
 
 
 def clean_build(build: Path) -> None:
@@ -30,7 +30,7 @@ def clean_build(build: Path) -> None:
         )
     with lock_build(build):
         for worktrees in sorted(build.glob("source-*")):
-            guard_work(worktrees)
+            check_work(worktrees)
         announce(f"removing {build}")
         # The mark and the lock go last, so that what is interrupted can be gone on with.
         for entry in build.iterdir():

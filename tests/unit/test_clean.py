@@ -62,7 +62,7 @@ def test_folder_of_the_checkout_stays(build: Path, monkeypatch: pytest.MonkeyPat
     # Even with its mark; and whatever clean_build() does, nothing is removed here.
     monkeypatch.setattr(Path, "is_file", lambda _: True)
     monkeypatch.setattr(stage, "lock_build", lambda _: contextlib.nullcontext())
-    monkeypatch.setattr(stage, "guard_work", lambda _: "")
+    monkeypatch.setattr(stage, "check_work", lambda _: "")
     monkeypatch.setattr(stage, "remove", lambda _: None)
     with pytest.raises(errors.UserError, match=f"BUILD={build} holds the checkout"):
         stage.clean_build(build)

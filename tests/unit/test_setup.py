@@ -359,7 +359,7 @@ def test_environment_is_whole_or_as_before(fake: Fake, chosen_build: options.Opt
     setup.provide("bench", chosen_build)
     before = os.readlink(build / "venv")
     fake.put("pip", "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES")
-    with pytest.raises(errors.UserError, match=r"DO NOT MATCH THE HASHES \(all of it: .*log\)$"):
+    with pytest.raises(errors.UserError, match=r"DO NOT MATCH THE HASHES \(full log: .*log\)$"):
         setup.provide("test", chosen_build)
     assert os.readlink(build / "venv") == before
     assert [path.name for path in build.iterdir() if path.is_dir()].count(before) == 1

@@ -16,7 +16,7 @@ from support import Stage
 
 from harness.core import errors, folders
 from harness.kernel.images import Kernel
-from harness.vm import shell
+from harness.vm import devices, shell
 
 KERNEL = Kernel("series", "7.3.0-rc7-series", Path("kernels/bzImage"))
 OPEN = """
@@ -66,7 +66,7 @@ def test_port_in_use() -> None:
 def test_command_line(port: int) -> None:
     words = [str(word) for word in shell.make_guest(KERNEL, Path("i"), "tcg", 2, port).command()]
     assert words[words.index("-serial") + 1] == "mon:stdio"
-    assert words.count("-device") == len(shell.DEVICES)
+    assert words.count("-device") == len(devices.DEVICES)
     assert ("-S" in words) == ("tcp:127.0.0.1:4321" in words) == bool(port)
     assert words[-1].split().count("nokaslr") == bool(port)
     assert "zdm.do=shell" in words[-1].split()

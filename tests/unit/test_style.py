@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The style and the types of Python, and the shell scripts, by the tools that pyproject.toml names."""
+"""Style, types and shell scripts, by the tools that pyproject.toml names."""
 
 import shutil
 import subprocess
@@ -20,6 +20,8 @@ MEANT = {
     "SC2046": "the same, from a command",
     "SC2013": "the same, from a file",
     "SC2015": "a chain of checks that ends in fail",
+    "SC2002": "one file or several, as the command line says",
+    "SC2094": "the console, read and written",
     "SC3028": "busybox has RANDOM",
 }
 SCRIPTS = {
