@@ -18,7 +18,7 @@ from harness.kernel.tree import apply_series
 from harness.vm import console
 from harness.vm.accel import choose_accel
 from harness.vm.devices import DEVICES, count_pages
-from harness.vm.guest import Guest, boot_guest, find_qemu, need_memory
+from harness.vm.guest import Guest, boot_guest, check_qemu, need_memory
 from harness.vm.initramfs import make_initramfs
 
 
@@ -85,7 +85,7 @@ def measure_kernels(options: Options) -> Path:
     It holds samples.json and the consoles, and appears whole or not at all. Raises UserError when
     a build or a boot fails.
     """
-    qemu = find_qemu(options.arch)
+    qemu = check_qemu(options.arch)
     trees = apply_series(options)
     pair = build_pair(options, trees)
     image = make_initramfs(options, trees.series)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from harness.core.folders import ROOT
 
+KEY_DIGITS = 12
 # The folders with the code and data of the harness. A result depends on them and on the kernel.
 CODE = ("harness", "checks", "review", "configs", "guest", "replay", "probes")
 
@@ -20,7 +21,7 @@ def digest(*parts: str | bytes) -> str:
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
         whole.update(len(data).to_bytes(8, "little") + data)
-    return whole.hexdigest()[:12]
+    return whole.hexdigest()[:KEY_DIGITS]
 
 
 @functools.cache
@@ -81,10 +82,9 @@ def keep(
     make: Callable[[Path], object],
     files: Iterable[str] = (),
 ) -> Path:
-    """Return folder/NAME-KEY, and let make() make it if it does not exist.
+    """Return folder/NAME-KEY; call make() if it, or one of files in it, is missing.
 
-    KEY is a digest of parts. make() gets the path to write. If one of files is missing in the
-    folder, it is made again.
+    KEY is a digest of parts. make() gets the path to write.
     """
     kept = folder / f"{name}-{digest(*parts)}"
     if not kept.exists() or not all((kept / file).exists() for file in files):
@@ -95,7 +95,7 @@ def keep(
 
 def drop_others(kept: Path) -> None:
     """Remove what keep() made under the same name with other keys."""
-    name = kept.name[: -len(digest())]
-    for other in kept.parent.glob(f"{name}{'[0-9a-f]' * len(digest())}"):
+    name = kept.name[:-KEY_DIGITS]
+    for other in kept.parent.glob(f"{name}{'[0-9a-f]' * KEY_DIGITS}"):
         if other != kept:
             remove(other)

@@ -29,8 +29,8 @@ COVER = re.compile(r"\b0+/\d+\]")
 def list_mboxes(where: Path) -> list[Path]:
     """Return the files with patches in their order.
 
-    These are those of the topics that a stack lists, or of the folder, or of the folders in it.
-    Raises UserError as list_topics() does.
+    Looks in this order: a single file; the topics that a file `stack` lists; patches and mboxes in
+    the folder; *.patch in its subfolders. Raises UserError as list_topics() does.
     """
     if where.is_file():
         return [where]
@@ -72,17 +72,18 @@ def split_mails(where: Path, into: Path) -> dict[Path, str]:
 
 
 def apply_mails(base: Path, where: Path) -> str:
-    """Return the commit that the patches in where make on the base, the earlier one if unchanged.
+    """Apply the patches in where to the base and return the commit.
 
-    Raises UserError that names the patch that does not apply, and as split_mails() does.
+    If base and patches are those of an earlier run, this returns its commit. Raises UserError when
+    a patch does not apply; the message names it. Raises UserError as split_mails() does.
     """
-    with contextlib.ExitStack() as stack:
-        mails = split_mails(where, Path(stack.enter_context(tempfile.TemporaryDirectory())))
+    with contextlib.ExitStack() as cleanup:
+        mails = split_mails(where, Path(cleanup.enter_context(tempfile.TemporaryDirectory())))
         start = git(base, "rev-parse", "base^{commit}")
         ref = f"refs/peers/{digest(start, *(mail.read_bytes() for mail in mails))}"
         if made := git(base, "for-each-ref", "--format=%(objectname)", ref):
             return made
-        scratch = stack.enter_context(open_scratch(base, base.parent / "peer.tmp"))
+        scratch = cleanup.enter_context(open_scratch(base, base.parent / "peer.tmp"))
         for mail, name in mails.items():
             announce(f"applying {name}")
             apply_patch(
@@ -103,7 +104,7 @@ def find_peer(options: Options, base: Path) -> str:
             return git(repository, "rev-parse", "--verify", "-q", f"{options.peer}^{{commit}}")
     where = f"of LINUX={options.linux}" if options.linux else "of the base, and LINUX= is not set"
     raise UserError(
-        f"PEER={options.peer} is no folder of patches, no mbox and no commit {where}: name one"
+        f"PEER={options.peer} is not a folder of patches, an mbox or a commit {where}: name one"
     )
 
 

@@ -24,7 +24,7 @@ from harness.replay.plot import INK, LOOKS
 RESULTS = ROOT / "results"
 # The device size at which every run raced the orders of the two drivers.
 DEVICE_GIB = 100
-BARS = {"base": -0.2, "series": 0.2}
+BAR_OFFSETS = {"base": -0.2, "series": 0.2}
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,15 @@ def load_runs(results: Path = RESULTS) -> list[Run]:
     Raises UserError when there is none.
     """
     found = [
-        Run(file.parent.name, json.loads(file.read_text()))
+        run
         for file in sorted(results.glob("*/replay.json"))
+        if (run := Run(file.parent.name, json.loads(file.read_text()))).races()
     ]
     if not found:
-        raise UserError(f"{results} holds no replay.json: copy that of a 'make replay' there")
+        raise UserError(
+            f"{results} holds no replay.json of a {DEVICE_GIB} GiB device: "
+            "copy that of a 'make replay' there"
+        )
     return sorted(found, key=lambda run: (run.cpu, run.samples["date"], run.name))
 
 
@@ -70,9 +74,9 @@ def find_last(runs: Sequence[Run], cpu: str) -> Run | None:
     return next((run for run in reversed(runs) if run.cpu == cpu), None)
 
 
-def find_ratio(race: dict[str, list[float]], over: str, under: str) -> float:
+def compute_ratio(race: dict[str, list[float]], numerator: str, denominator: str) -> float:
     """Return the median of each round's ratio."""
-    return statistics.median(a / b for a, b in zip(race[over], race[under], strict=True))
+    return statistics.median(a / b for a, b in zip(race[numerator], race[denominator], strict=True))
 
 
 def format_runs(runs: Sequence[Run]) -> str:
@@ -93,9 +97,11 @@ def format_runs(runs: Sequence[Run]) -> str:
             base, series, fill = (
                 statistics.median(race[name]) for name in ("base", "series", "limit")
             )
-            faster, over = find_ratio(race, "base", "series"), find_ratio(race, "series", "limit")
+            speedup = compute_ratio(race, "base", "series")
+            above_fill = compute_ratio(race, "series", "limit")
             rows.append(
-                f"    {order:>5}{base:8.2f}{series:8.2f}{fill:8.2f}{faster:12.2f}x{over:12.2f}x"
+                f"    {order:>5}{base:8.2f}{series:8.2f}{fill:8.2f}"
+                f"{speedup:12.2f}x{above_fill:12.2f}x"
             )
     return "\n".join(rows) + "\n"
 
@@ -114,7 +120,7 @@ def format_beside(last: Run, samples: dict[str, Any]) -> str:
                 for name in ("base", "series")
                 for one in (race, then[order])
             ]
-            now, before = (find_ratio(one, "base", "series") for one in (race, then[order]))
+            now, before = (compute_ratio(one, "base", "series") for one in (race, then[order]))
             rows.append(f"{order:>5}{''.join(columns)}{now:12.2f}x{before:7.2f}x")
     return "\n".join(rows) + "\n"
 
@@ -131,7 +137,7 @@ def draw_runs(runs: Sequence[Run], png: Path) -> None:
     )
     for axes, run in zip(panels[0], runs, strict=True):
         races = run.races()
-        for name, side in BARS.items():
+        for name, side in BAR_OFFSETS.items():
             heights = [statistics.median(race[name]) for race in races.values()]
             places = [place + side for place in range(len(races))]
             axes.bar(places, heights, 0.36, color=LOOKS[name]["color"], label=name)

@@ -13,7 +13,7 @@ from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.kernel.images import Kernel
-from harness.vm.guest import Guest, boot_guest, find_qemu
+from harness.vm.guest import Guest, boot_guest, check_qemu
 
 PROBE_SECONDS = 20
 
@@ -49,6 +49,6 @@ def choose_accel(options: Options, kernel: Kernel, image: Path) -> str:
     def make(new: Path) -> None:
         new.write_text(probe_kvm(options, kernel, image))
 
-    kept = keep(options.build, "accel", [boot, find_qemu(kernel.arch)], make)
+    kept = keep(options.build, "accel", [boot, check_qemu(kernel.arch)], make)
     drop_others(kept)
     return kept.read_text()

@@ -2,7 +2,7 @@
 """Read a guest's console: complaints of the kernel, and the times of each bind."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 # Every form in which a kernel reports a fault of its own. Each line is judged alone, so that a
@@ -37,7 +37,7 @@ INITIALISED = re.compile(
     r"memmap_init_zone_device initialised (\d+) pages in (\d+)ms$"
 )
 FIRST = re.compile(r"^stage: first bind, (\S+)$")
-# namespaceN.0 becomes pfnN.0 or daxN.0.
+# The number in pfnN.0 or daxN.0 is the index of the device, as it comes from namespaceN.0.
 REBIND = re.compile(
     r"^# (\w+) (?:pfn|dax)(?P<device>\d+)\S*: rebind (?P<number>\d+)/(?P<of>\d+): "
     r"memmap (?P<memmap>\d+) ms, bind (?P<bind>\d+\.\d+) ms, (?P<pages>\d+) pages$"
@@ -76,28 +76,45 @@ def read_message(line: str) -> str:
     return match[1] if match else ""
 
 
-def read_times(
-    console: str, release: str, rebinds: int, pages: Mapping[str, int]
-) -> dict[str, Times]:
-    """Return the times of each device from a whole console log.
+@dataclass
+class Account:
+    """What a console tells of binds, as (ms, pages): the kernel's lines, and the selftest's.
 
-    pages gives the number of struct pages of each device by name, in the order of the namespaces.
-
-    Raises BadConsole when the kernel is not release, when the guest did not reach its end, or when
-    a line is a splat. Raises BadConsole when the selftest did not report each of the rebinds of
-    each device in order, or when its lines disagree with the kernel's own.
+    firsts are the kernel's lines of each device's first bind, kernel those of the rebinds.
     """
-    lines = [line.rstrip("\r") for line in console.split("\n")]
-    if trouble := [line for line in lines if is_splat(line)]:
-        raise BadConsole(f"the kernel complained: {trouble[0].strip()}")
-    if not any(f"Linux version {release} " in line for line in lines):
-        raise BadConsole(f"no line says that this is kernel {release}")
-    names = list(pages)
-    found = {name: Times() for name in names}
-    firsts: dict[str, list[tuple[int, int]]] = {name: [] for name in names}
-    kernel: list[tuple[int, int]] = []
-    selftest: list[tuple[int, int]] = []
-    counts: list[tuple[str, int]] = []
+
+    times: dict[str, Times]
+    firsts: dict[str, list[tuple[int, int]]]
+    kernel: list[tuple[int, int]] = field(default_factory=list)
+    selftest: list[tuple[int, int]] = field(default_factory=list)
+    counts: list[tuple[str, int]] = field(default_factory=list)
+
+
+def read_rebind(account: Account, match: re.Match[str], rebinds: int) -> None:
+    """Add a rebind that the selftest reports; Raises BadConsole if it is not the next one."""
+    names = list(account.times)
+    if int(match["device"]) >= len(names):
+        raise BadConsole(f"a rebind names a device that the guest does not have: {match[0]}")
+    name = names[int(match["device"])]
+    times = account.times[name]
+    times.memmap.append(int(match["memmap"]))
+    times.bind.append(float(match["bind"]))
+    account.selftest.append((int(match["memmap"]), int(match["pages"])))
+    account.counts.append((name, int(match["pages"])))
+    due = len(times.memmap)
+    if (int(match["number"]), int(match["of"])) != (due, rebinds):
+        raise BadConsole(
+            f"rebind {due}/{rebinds} of {name} was expected, "
+            f"{match['number']}/{match['of']} was reported"
+        )
+
+
+def read_account(lines: list[str], names: Iterable[str], rebinds: int) -> Account:
+    """Return what the lines tell of the named devices, in the order of their namespaces.
+
+    Raises BadConsole when the guest failed, and as read_rebind() does.
+    """
+    account = Account({name: Times() for name in names}, {name: [] for name in names})
     stage = ""
     for line in lines:
         text = read_message(line)
@@ -106,43 +123,56 @@ def read_times(
         elif text.startswith(FAILED):
             raise BadConsole(f"the guest {text}")
         elif match := INITIALISED.match(line):
-            event, first = (int(match[2]), int(match[1])), FIRST.match(stage)
-            if first and first[1] not in firsts:
+            event = int(match[2]), int(match[1])
+            first = FIRST.match(stage)
+            if first and first[1] not in account.firsts:
                 raise BadConsole(f"{first[1]} was bound, but the guest has no such device")
-            (firsts[first[1]] if first else kernel).append(event)
+            (account.firsts[first[1]] if first else account.kernel).append(event)
         elif match := REBIND.match(text):
-            if int(match["device"]) >= len(names):
-                raise BadConsole(f"a rebind names a device that the guest does not have: {text}")
-            name = names[int(match["device"])]
-            found[name].memmap.append(int(match["memmap"]))
-            found[name].bind.append(float(match["bind"]))
-            selftest.append((int(match["memmap"]), int(match["pages"])))
-            counts.append((name, int(match["pages"])))
-            due = len(found[name].memmap)
-            if (int(match["number"]), int(match["of"])) != (due, rebinds):
-                raise BadConsole(
-                    f"rebind {due}/{rebinds} of {name} was expected, "
-                    f"{match['number']}/{match['of']} was reported"
-                )
-    if DONE not in (read_message(line) for line in lines):
-        raise BadConsole("the guest did not reach its end")
-    for name, events in firsts.items():
+            read_rebind(account, match, rebinds)
+    return account
+
+
+def check_account(account: Account, rebinds: int, pages: Mapping[str, int]) -> None:
+    """Raise BadConsole unless every bind is reported once, by kernel and selftest alike."""
+    counts = list(account.counts)
+    for name, events in account.firsts.items():
         if len(events) != 1:
             raise BadConsole(
                 f"the first bind of {name} printed {len(events)} memmap lines, not one"
             )
-        if len(found[name].memmap) != rebinds:
-            raise BadConsole(
-                f"{len(found[name].memmap)} rebinds of {name} were reported, not {rebinds}"
-            )
-        found[name].first = events[0][0]
+        reported = len(account.times[name].memmap)
+        if reported != rebinds:
+            raise BadConsole(f"{reported} rebinds of {name} were reported, not {rebinds}")
         counts.append((name, events[0][1]))
-    if kernel != selftest:
+    if account.kernel != account.selftest:
         raise BadConsole(
-            f"the kernel's {len(kernel)} memmap lines "
-            f"and the selftest's {len(selftest)} rebinds disagree"
+            f"the kernel's {len(account.kernel)} memmap lines and "
+            f"the selftest's {len(account.selftest)} rebinds disagree"
         )
     for name, count in counts:
         if count != pages[name]:
             raise BadConsole(f"{count} pages of {name} were initialised, but it has {pages[name]}")
-    return found
+
+
+def read_times(
+    console: str, release: str, rebinds: int, pages: Mapping[str, int]
+) -> dict[str, Times]:
+    """Return the times of each device from a whole console log.
+
+    pages gives the number of struct pages of each device by name, in the order of the namespaces.
+    Raises BadConsole when the kernel is not release, when the guest did not reach its end, when a
+    line is a splat, and as check_account() does.
+    """
+    lines = [line.rstrip("\r") for line in console.split("\n")]
+    if trouble := [line for line in lines if is_splat(line)]:
+        raise BadConsole(f"the kernel complained: {trouble[0].strip()}")
+    if not any(f"Linux version {release} " in line for line in lines):
+        raise BadConsole(f"no line says that this is kernel {release}")
+    account = read_account(lines, pages, rebinds)
+    if DONE not in (read_message(line) for line in lines):
+        raise BadConsole("the guest did not reach its end")
+    check_account(account, rebinds, pages)
+    for name, times in account.times.items():
+        times.first = account.firsts[name][0][0]
+    return account.times

@@ -20,15 +20,15 @@ from harness.kernel.images import Kernel
 from harness.vm.console import DONE, FAILED, is_splat, read_message
 from harness.vm.devices import MEMMAP_GIB, Device
 
-OLDEST = (6, 1)
+OLDEST_QEMU = (6, 1)
 RAM_GIB = 2
-SILENCE = 60
-SHOWN = 15
-PATIENCE = 5
+SILENCE_S = 60
+SHOWN_LINES = 15
+EXIT_WAIT_S = 5
 
 
-def find_qemu(arch: str = "x86_64") -> str:
-    """Return QEMU's version.
+def check_qemu(arch: str = "x86_64") -> str:
+    """Return QEMU's version, after checking that it is there and new enough.
 
     Raises UserError when QEMU or its firmware is missing, or when QEMU is too old. Memory backends
     without reservation came in 6.1.
@@ -39,9 +39,11 @@ def find_qemu(arch: str = "x86_64") -> str:
             raise UserError(f"{needed} is missing: run 'make setup'")
     text = run([machine.qemu, "--version"], machine.qemu)
     match = re.search(r"version ((\d+)\.(\d+)\S*)", text)
-    if not match or (int(match[2]), int(match[3])) < OLDEST:
+    if not match or (int(match[2]), int(match[3])) < OLDEST_QEMU:
         found = match[1] if match else "of unknown version"
-        raise UserError(f"QEMU {found} is too old: {OLDEST[0]}.{OLDEST[1]} or later is needed")
+        raise UserError(
+            f"QEMU {found} is too old: {OLDEST_QEMU[0]}.{OLDEST_QEMU[1]} or later is needed"
+        )
     return match[1]
 
 
@@ -84,11 +86,15 @@ class Guest:
         """
         machine, native = get_machine(self.kernel.arch), self.accel == "kvm"
         number = len(self.devices)
-        most = self.ram_gib + number * self.gib + 4
+        # With room for the alignment of each device.
+        maxmem_gib = self.ram_gib + number * self.gib + 4
+        memory = f"{self.ram_gib}G"
+        if number:
+            memory += f",slots={number},maxmem={maxmem_gib}G"
         command: list[str | Path] = [machine.qemu]
         command += ["-machine", f"{machine.board},nvdimm=on,accel={'kvm' if native else 'tcg'}"]
         command += ["-cpu", "host" if native else "max", "-smp", "2"]
-        command += ["-m", f"{self.ram_gib}G" + f",slots={number},maxmem={most}G" * bool(number)]
+        command += ["-m", memory]
         command += ["-nodefaults", "-display", "none", "-no-reboot", *self.args]
         for index in range(number):
             backend = f"memory-backend-ram,id=memory{index},size={self.gib}G,reserve=off"
@@ -132,7 +138,7 @@ def read_lines(child: subprocess.Popen[str], silence: float, limit: float) -> It
 def describe_end(child: subprocess.Popen[str]) -> str:
     """Return how QEMU ended when the guest did not say that it is done."""
     try:
-        status = child.wait(PATIENCE)
+        status = child.wait(EXIT_WAIT_S)
     except subprocess.TimeoutExpired:
         return "closed its console but did not exit"
     if status == -signal.SIGKILL:
@@ -147,10 +153,10 @@ def boot_guest(
     log: Path,
     progress: Callable[[str], None],
     limit: float,
-    silence: float = SILENCE,
+    silence: float = SILENCE_S,
     fault: Callable[[str], bool] = is_splat,
 ) -> str:
-    """Boot once and return the console's text, which log keeps.
+    """Boot once and return the console's text; log gets QEMU's command line and that text.
 
     progress is called with each line that guest/init says. The guest may take limit seconds. It
     may be silent for silence seconds plus one second for each GiB of a device. fault says whether
@@ -179,6 +185,7 @@ def boot_guest(
                 elif spoken:
                     progress(spoken)
                 if trouble:
+                    # The rest of the report: until a second of silence, for two at most.
                     for more in read_lines(child, 1, 2):
                         text.append(more.rstrip("\r"))
                         print(text[-1], file=keep)
@@ -192,6 +199,6 @@ def boot_guest(
     if trouble:
         raise UserError(
             f"{guest.kernel.name} guest ({guest.accel}) {trouble} (whole console: {log})",
-            text[-SHOWN:],
+            text[-SHOWN_LINES:],
         )
     return "\n".join(text)

@@ -26,7 +26,7 @@ from harness.kernel.images import Kernel, build_kernel
 from harness.kernel.tree import apply_series
 from harness.vm.accel import choose_accel
 from harness.vm.devices import DEVICES
-from harness.vm.guest import Guest, find_qemu, need_memory
+from harness.vm.guest import Guest, check_qemu, need_memory
 from harness.vm.initramfs import make_initramfs
 
 KERNELS = ("base", "series")
@@ -148,7 +148,7 @@ def run_shell() -> None:
         check_port(port)
     # Not for as long as the shell is open: QEMU has read kernel and initramfs by then.
     with lock_build(options.build):
-        find_qemu(options.arch)
+        check_qemu(options.arch)
         trees = apply_series(options)
         kernel = build_kernel(options, name, getattr(trees, name), BOOTED[options.arch])
         image = make_initramfs(options, trees.series)

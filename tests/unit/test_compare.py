@@ -61,9 +61,7 @@ def test_picture(results: Path, tmp_path: Path) -> None:
 
 
 def test_no_results(tmp_path: Path) -> None:
-    with pytest.raises(
-        errors.UserError, match="holds no replay.json: copy that of a 'make replay'"
-    ):
+    with pytest.raises(errors.UserError, match="holds no replay.json of a 100 GiB device: copy"):
         compare.load_runs(tmp_path)
 
 

@@ -24,7 +24,7 @@ def test_firmware_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     monkeypatch.setattr(guest, "get_machine", lambda _: machine)
     with pytest.raises(errors.UserError, match="no-such.fd is missing: run 'make setup'"):
-        guest.find_qemu("arm64")
+        guest.check_qemu("arm64")
 
 
 KERNEL = images.Kernel("base", "7.3.0-rc7-base", Path("bzImage"))
@@ -108,7 +108,7 @@ def test_guest_that_fails(
     assert (tmp_path / "log").read_text().startswith("$ qemu-system-x86_64 -machine q35,nvdimm=on,")
     shown = caught.value.shown
     assert (
-        0 < len(shown) <= guest.SHOWN
+        0 < len(shown) <= guest.SHOWN_LINES
         and shown[-1] == (tmp_path / "log").read_text().splitlines()[-1]
     )
 
@@ -116,13 +116,13 @@ def test_guest_that_fails(
 def test_qemu_too_old(qemu: Callable[[str], None]) -> None:
     qemu("echo 'QEMU emulator version 5.2.0 (Debian 1:5.2)'")
     with pytest.raises(errors.UserError, match="QEMU 5.2.0 is too old: 6.1 or later is needed"):
-        guest.find_qemu()
+        guest.check_qemu()
 
 
 def test_qemu_absent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(errors.UserError, match="qemu-system-x86_64 is missing: run 'make setup'"):
-        guest.find_qemu()
+        guest.check_qemu()
 
 
 def test_kvm_that_hangs_is_not_used(

@@ -118,10 +118,10 @@ def test_changed_peer_is_applied_anew(
 def test_names_nothing(toy_options: options.Options, worktrees: Path, toy: Path) -> None:
     with pytest.raises(
         errors.UserError,
-        match=f"PEER=nowhere is no folder of patches, no mbox and no commit of LINUX={toy}: name",
+        match=f"PEER=nowhere is not a folder of patches, an mbox or a commit of LINUX={toy}: name",
     ):
         prepare(toy_options, worktrees, "nowhere")
-    with pytest.raises(errors.UserError, match="no commit of the base, and LINUX= is not set"):
+    with pytest.raises(errors.UserError, match="a commit of the base, and LINUX= is not set"):
         prepare(dataclasses.replace(toy_options, linux=None), worktrees, "HEAD~9")
 
 
