@@ -91,7 +91,8 @@ review:
 	@$(SETUP) review
 	@$(PYTHON) -m review.run
 
-outbox: setup
+outbox:
+	@$(SETUP) outbox
 	@$(PYTHON) -m review.outbox
 
 report: setup

@@ -86,6 +86,7 @@ def list_every() -> tuple[str, ...]:
 NEEDS = {
     "bench": Need(),
     "check": Need(REVIEWERS, python="test"),
+    "outbox": Need(python="test"),
     "review": Need((*REVIEWERS, *CLANG), GUESTS[:1], python="test"),
     "test": Need(TESTERS, GUESTS[:1], GUESTS, python="test"),
     "test-all": Need(TESTERS, GUESTS[:1], GUESTS, list_every(), python="test-all"),

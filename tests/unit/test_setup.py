@@ -184,6 +184,14 @@ def test_packages_of_an_architecture() -> None:
     assert "gcc-s390x-linux-gnu" in setup.NEEDS["test-all"].optional
 
 
+def test_outbox_has_b4(fake: Fake, chosen_build: options.Options) -> None:
+    text = (folders.ROOT / "Makefile").read_text()
+    [what] = re.findall(r"^outbox:\n\t@\$\(SETUP\) (\w+)$", text, re.M)
+    setup.provide(what, chosen_build)
+    lists = setup.list_requirements(setup.NEEDS[what].python)
+    assert any("\nb4==" in path.read_text() for path in lists)
+
+
 def test_other_distribution(
     fake: Fake, chosen_build: options.Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
