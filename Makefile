@@ -107,7 +107,7 @@ probes: setup
 
 check:
 	@$(SETUP) check
-	@$(PYTHON) -m pytest -q tests/unit
+	@$(PYTHON) -m pytest -q -n auto tests/unit
 
 test: tools
 	@$(PYTHON) -m pytest -v -s -m "not full" tests
