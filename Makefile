@@ -91,7 +91,8 @@ review:
 	@$(SETUP) review
 	@$(PYTHON) -m review.run
 
-outbox: setup
+outbox:
+	@$(SETUP) outbox
 	@$(PYTHON) -m review.outbox
 
 report: setup
@@ -106,7 +107,7 @@ probes: setup
 
 check:
 	@$(SETUP) check
-	@$(PYTHON) -m pytest -q tests/unit
+	@$(PYTHON) -m pytest -q -n auto tests/unit
 
 test: tools
 	@$(PYTHON) -m pytest -v -s -m "not full" tests

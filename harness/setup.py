@@ -86,6 +86,7 @@ def list_every() -> tuple[str, ...]:
 NEEDS = {
     "bench": Need(),
     "check": Need(REVIEWERS, python="test"),
+    "outbox": Need(python="test"),
     "review": Need((*REVIEWERS, *CLANG), GUESTS[:1], python="test"),
     "test": Need(TESTERS, GUESTS[:1], GUESTS, python="test"),
     "test-all": Need(TESTERS, GUESTS[:1], GUESTS, list_every(), python="test-all"),
@@ -181,9 +182,9 @@ def explain_failure(said: str, unread: Sequence[str], packages: Sequence[str]) -
     lacked = sorted({one or other for one, other in NOT_OFFERED.findall(said)})
     locked = LOCKED.search(said) or (lacked and LOCKED.search("\n".join(unread)))
     if locked:
-        holder = f"another program ({locked[2]})" if locked[2] else "another program"
         return UserError(
-            f"{holder} holds apt's lock {locked[1]}: wait until it has ended, and run this again"
+            f"{locked[2] or 'another program'} holds apt's lock {locked[1]}: "
+            "wait until it has ended, and run this again"
         )
     if lacked and unread:
         return UserError(

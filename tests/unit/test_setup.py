@@ -184,6 +184,14 @@ def test_packages_of_an_architecture() -> None:
     assert "gcc-s390x-linux-gnu" in setup.NEEDS["test-all"].optional
 
 
+def test_outbox_has_b4(fake: Fake, chosen_build: options.Options) -> None:
+    text = (folders.ROOT / "Makefile").read_text()
+    [what] = re.findall(r"^outbox:\n\t@\$\(SETUP\) (\w+)$", text, re.M)
+    setup.provide(what, chosen_build)
+    lists = setup.list_requirements(setup.NEEDS[what].python)
+    assert any("\nb4==" in path.read_text() for path in lists)
+
+
 def test_other_distribution(
     fake: Fake, chosen_build: options.Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,9 +211,7 @@ IGNORED = (
 )
 HELD = "E: Could not get lock {}. It is held by process 1234 (unattended-upgr)"
 DPKG, LISTS = "/var/lib/dpkg/lock-frontend", "/var/lib/apt/lists/lock"
-LOCKED = (
-    "another program (process 1234 (unattended-upgr)) holds apt's lock {}: wait until it has ended"
-)
+LOCKED = "process 1234 (unattended-upgr) holds apt's lock {}: wait until it has ended"
 
 
 @pytest.mark.parametrize("fails", [True, False])
