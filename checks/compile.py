@@ -163,8 +163,7 @@ class Compilation:
         Raises UserError when a tool is missing or a line of the configuration vanishes.
         """
         config = self.target.choose(zone_device)
-        if missing := config.missing():
-            raise UserError(f"{', '.join(missing)} is missing: run 'make tools-all'")
+        config.need_tools()
         what = f"the objects ({self.target.name}, {self.source.name})"
         arch = config.tools.architecture.name
         tested = zone_device and arch != "s390" and (self.source / MEMMAP_TEST).exists()

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checks import kunit
+from harness.bench.measure import read_boot
 from harness.core.command import run
-from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.kernel.config import MEASURED, KernelConfig
@@ -194,12 +194,8 @@ def rebind_devices(
         f"zdm.do=rebind zdm.rebinds={checker.rebinds} zdm.map={'mem' if checker.in_ram else 'dev'}"
     )
     text = checker.boot(kernel, image, checker.devices, words, log)
-    try:
-        return console.read_times(text, kernel.release, checker.rebinds, checker.pages)
-    except console.BadConsole as error:
-        raise UserError(
-            f"rebinds in the {kernel.name} kernel: {error} (whole console: {log})"
-        ) from None
+    what = f"rebinds in the {kernel.name} kernel"
+    return read_boot(text, kernel, checker.rebinds, checker.pages, what, log)
 
 
 def has_passed_once(text: str) -> bool:

@@ -23,9 +23,8 @@ from harness.core.progress import announce
 from harness.kernel.config import MEASURED, KernelConfig, configure
 from harness.kernel.images import Kernel
 from harness.kernel.patches import checkout_commit
-from harness.kernel.toolchain import Toolchain, count_lines, split_targets
+from harness.kernel.toolchain import Toolchain, compile_like_mm_init, count_lines, split_targets
 from harness.kernel.tree import Trees
-from harness.replay import build
 from harness.vm.accel import choose_accel
 from harness.vm.console import read_message
 from harness.vm.guest import Guest, boot_guest
@@ -301,9 +300,7 @@ class Checked(Compilation):
         """Return the size of struct page in bytes, as mm/mm_init.c sees it."""
         source, made = self.out / "size.c", self.out / "size.o"
         source.write_text(SIZE)
-        build.Objects(self.source, build.DEFAULT, self.out, self.options).compile_like_mm_init(
-            source, made
-        )
+        compile_like_mm_init(self.out, source, made)
         found = re.search(r"^\w+ (\w+) \w struct_page$", run(["nm", "-S", made], "nm size.o"), re.M)
         assert found
         return int(found[1], 16)

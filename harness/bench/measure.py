@@ -4,7 +4,7 @@
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from harness.core.cache import replace
@@ -39,6 +39,19 @@ def report_progress(options: Options, what: str) -> Callable[[str], None]:
     return tell
 
 
+def read_boot(
+    text: str, kernel: Kernel, rebinds: int, pages: Mapping[str, int], what: str, log: Path
+) -> dict[str, console.Times]:
+    """Return the times in a console's text, which log keeps.
+
+    Raises UserError where read_times() raises BadConsole.
+    """
+    try:
+        return console.read_times(text, kernel.release, rebinds, pages)
+    except console.BadConsole as error:
+        raise UserError(f"{what}: {error} (whole console: {log})") from None
+
+
 def measure_boot(
     options: Options, kernel: Kernel, image: Path, accelerator: str, log: Path, what: str
 ) -> dict[str, console.Times]:
@@ -50,11 +63,7 @@ def measure_boot(
     guest = Guest(kernel, image, accelerator, options.gib, words, devices=DEVICES)
     limit = 300 + options.gib * options.rebinds * len(DEVICES) / 10
     text = boot_guest(guest, log, report_progress(options, what), limit)
-    pages = count_pages(DEVICES, options.gib)
-    try:
-        return console.read_times(text, kernel.release, options.rebinds, pages)
-    except console.BadConsole as error:
-        raise UserError(f"{what}: {error} (whole console: {log})") from None
+    return read_boot(text, kernel, options.rebinds, count_pages(DEVICES, options.gib), what, log)
 
 
 def boot_all(

@@ -12,7 +12,6 @@ from pathlib import Path
 from harness.core.architectures import get_machine
 from harness.core.cache import drop_others, keep
 from harness.core.command import git
-from harness.core.errors import UserError
 from harness.core.folders import need_disk
 from harness.core.options import Options
 from harness.core.progress import announce, say
@@ -49,8 +48,7 @@ def build_kernel(
     Raises UserError when a tool is missing, a line of the configuration vanishes, or the build
     fails.
     """
-    if missing := config.missing():
-        raise UserError(f"{', '.join(missing)} is missing: run 'make tools'")
+    config.need_tools()
     label = f"{name}+{config.name}" if config.name else name
     what, arch = f"the {label} kernel", config.tools.architecture.name
     image = get_machine(arch).image

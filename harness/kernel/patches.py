@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.core.command import git
 from harness.core.folders import ROOT
 from harness.kernel.topics import list_files, list_topics
-from harness.kernel.tree import drop_worktree
+from harness.kernel.tree import drop_worktree, unlock_worktree
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,6 @@ def checkout_commit(worktrees: Path, commit: str, name: str = "step") -> Path:
     if not (where / ".git").exists():
         drop_worktree(worktrees / "base", where)
         git(worktrees / "base", "worktree", "add", "-q", "--detach", "--no-checkout", where, commit)
-    # A run that was killed may have left it. We hold the lock on build/, so that run is gone.
-    (worktrees / "base/.git/worktrees" / name / "index.lock").unlink(missing_ok=True)
+    unlock_worktree(worktrees / "base", name)
     git(where, "checkout", "-q", "--force", "--detach", commit)
     return where

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The tools that compile a kernel, GNU or LLVM, and the make command that uses them."""
 
+import re
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Iterable
@@ -9,6 +11,7 @@ from pathlib import Path
 
 from harness.core.architectures import X86_64, Architecture
 from harness.core.command import run
+from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.core.progress import say
 
@@ -72,6 +75,22 @@ class Toolchain:
         command = [*self.command(options, tree, out, jobs), *args]
         log = log or out / "make.log"
         return run(command, what, log=log, progress=progress, env=make_variables(options))
+
+
+def compile_like_mm_init(out: Path, source: Path, made: Path, *flags: str) -> Path:
+    """Compile source to made as make compiled mm/mm_init.c under out, with flags added.
+
+    Returns made. Raises UserError when it fails, or when make did not keep the command.
+    """
+    text = (out / "mm/.mm_init.o.cmd").read_text()
+    saved = re.search(r"^savedcmd_mm/mm_init.o := (.*) \S*mm/mm_init\.c (.*)$", text, re.M)
+    if not saved:
+        raise UserError(f"{out}/mm/.mm_init.o.cmd has no command: remove {out} and run it again")
+    command = f"{saved[1]} {shlex.join(flags)} {source} {saved[2]}"
+    command = command.replace("$(pound)", "#").replace("$$", "$")
+    command = command.replace("mm/.mm_init.o.d", f"{made}.d").replace("mm/mm_init.o", str(made))
+    run(["sh", "-c", command], f"compiling {source.name} (in {out.name})", cwd=out)
+    return made
 
 
 def make_variables(options: Options) -> dict[str, str]:

@@ -97,6 +97,14 @@ def drop_worktree(base: Path, worktree: Path) -> None:
     git(base, "worktree", "prune")
 
 
+def unlock_worktree(base: Path, name: str) -> None:
+    """Remove the index lock that a killed run may have left in a worktree.
+
+    We hold the lock on build/, so that run is gone.
+    """
+    (base / ".git/worktrees" / name / "index.lock").unlink(missing_ok=True)
+
+
 @contextlib.contextmanager
 def open_scratch(base: Path, where: Path) -> Iterator[Path]:
     """Yield where as a worktree of the base, which is removed when the block ends."""
@@ -140,8 +148,7 @@ def apply_series(options: Options, series: Path = SERIES) -> Trees:
         git(
             base, "worktree", "add", "-q", "--detach", "--no-checkout", worktrees / "series", "base"
         )
-    # A run that was killed may have left it. We hold the lock on build/, so that run is gone.
-    (base / ".git/worktrees/series/index.lock").unlink(missing_ok=True)
+    unlock_worktree(base, "series")
     # git writes only the files that differ, so the next build is incremental.
     git(worktrees / "series", "checkout", "-q", "--force", "-B", "series", ends.pop("series"))
     for name, commit in ends.items():

@@ -8,8 +8,6 @@ provides is given a page of its own that cannot be accessed: what the code does
 not need costs nothing, and what it does need is named when it runs.
 """
 
-import re
-import shlex
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +21,7 @@ from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.core.progress import announce
 from harness.kernel.config import MEASURED, KernelConfig, configure
-from harness.kernel.toolchain import Toolchain, split_targets
+from harness.kernel.toolchain import Toolchain, compile_like_mm_init, split_targets
 from harness.kernel.tree import Trees
 
 REPLAY = ROOT / "replay"
@@ -103,24 +101,9 @@ class Objects:
         """Return the program of binutils that fits the objects."""
         return self.config.tools.architecture.cross + name
 
-    def compile_like_mm_init(self, source: Path, made: Path, *flags: str) -> Path:
+    def compile(self, source: Path, made: Path, *flags: str) -> Path:
         """Compile source to made as mm/mm_init.c was compiled, with flags added."""
-        text = (self.out / "mm/.mm_init.o.cmd").read_text()
-        saved = re.search(r"^savedcmd_mm/mm_init.o := (.*) \S*mm/mm_init\.c (.*)$", text, re.M)
-        if not saved:
-            raise UserError(
-                f"{self.out}/mm/.mm_init.o.cmd has no command: remove {self.out} and run it again"
-            )
-        command = f"{saved[1]} {shlex.join(flags)} {source} {saved[2]}".replace(
-            "$(pound)", "#"
-        ).replace("$$", "$")
-        command = command.replace("mm/.mm_init.o.d", f"{made}.d").replace("mm/mm_init.o", str(made))
-        run(
-            ["sh", "-c", command],
-            f"compiling {source.name} ({self.config.name}, {self.tree.name})",
-            cwd=self.out,
-        )
-        return made
+        return compile_like_mm_init(self.out, source, made, *flags)
 
     def list_undefined(self, obj: Path) -> set[str]:
         """Return the names that an object needs."""
@@ -178,7 +161,7 @@ def build_objects(options: Options, where: Path, config: KernelConfig) -> Object
     # Each time, as a change of the tree can bring new options; .config stays if it is the same.
     configure(options, config, where, out, f"the replay ({config.name})")
     kernel.make("mm/mm_init.o")
-    kernel.compile_like_mm_init(REPLAY / "shim.c", out / "shim.o")
+    kernel.compile(REPLAY / "shim.c", out / "shim.o")
     return kernel
 
 
@@ -258,9 +241,7 @@ def mutate_object(after: Objects, name: str, edits: Sequence[Sequence[str]]) -> 
         text = text.replace(old, new)
     source = after.out / f"{name}.c"
     source.write_text(text)
-    return after.compile_like_mm_init(
-        source, source.with_suffix(".mm_init.o"), f"-I{after.tree / 'mm'}"
-    )
+    return after.compile(source, source.with_suffix(".mm_init.o"), f"-I{after.tree / 'mm'}")
 
 
 def build_mutant(
@@ -303,7 +284,7 @@ def build_replay(
         after.link_side("series", after.out / "mm/mm_init.o"),
     ]
     if config.tools.architecture is X86_64:
-        fallback = after.compile_like_mm_init(
+        fallback = after.compile(
             trees.series / "mm/mm_init.c",
             after.out / "fallback_mm_init.o",
             "-include",

@@ -21,6 +21,6 @@ def test_each_memcpy_flushcache_is_a_movnti(
     config = build.CONFIGS[name]
     need(config.missing())
     kernel = build.build_objects(chosen, trees.series, config)
-    made = kernel.compile_like_mm_init(ROOT / "probes/flushcache.c", tmp_path / "flushcache.o")
+    made = kernel.compile(ROOT / "probes/flushcache.c", tmp_path / "flushcache.o")
     code = [mnemonic for mnemonic, _ in list_instructions(made, "set_entry").values()]
     assert code.count("movnti") == 2, code
