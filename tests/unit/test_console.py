@@ -98,6 +98,16 @@ def test_foreign_lines_do_not_count(foreign: str) -> None:
             [line for line in LINES if "dax1.0: rebind 3/3" not in line],
             "2 rebinds of dax_pmem were reported, not 3",
         ),
+        (
+            "unknown device",
+            [line.replace("dax1.0: rebind", "dax7.0: rebind") for line in LINES],
+            "a rebind names a device that the guest does not have",
+        ),
+        (
+            "unknown name",
+            [line.replace("first bind, dax_pmem", "first bind, other") for line in LINES],
+            "other was bound, but the guest has no such device",
+        ),
         ("cut off", LINES[: -len(LINES) // 20], "did not reach its end"),
         ("empty", [], "no line says that this is kernel"),
         (
