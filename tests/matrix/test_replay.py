@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -62,16 +63,14 @@ def test_same_memmap(built: Program, name: str) -> None:
     told = run(made, "info", config=name).stdout
     assert f"struct page of {size} bytes, compound_info is a {holds}," in told
     assert ("page_ref_set" in told) == (name == "trace")
-    # Emulated, the largest orders of the matrix take minutes.
-    for words in (
-        (["random", "3000"],)
-        if build.CONFIGS[name].tools.architecture.runner
-        else (["matrix"], ["random", "20000" if name == "default" else "5000"])
-    ):
-        done = run(made, *words, config=name)
-        assert not done.returncode and "as base, byte for byte" in done.stdout, (
-            done.stdout + done.stderr
-        )
+    words = [["matrix"], ["random", "20000" if name == "default" else "5000"]]
+    if build.CONFIGS[name].tools.architecture.runner:
+        # Emulated, the largest orders of the matrix take minutes.
+        words = [["random", "3000"]]
+    with ThreadPoolExecutor() as pool:
+        for done in pool.map(lambda args: run(made, *args, config=name), words):
+            assert not done.returncode, done.stdout + done.stderr
+            assert "as base, byte for byte" in done.stdout
 
 
 @pytest.mark.parametrize("name", ["default", "pointer", "nomemcg", "debug", "trace", "clang"])
