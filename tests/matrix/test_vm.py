@@ -130,7 +130,10 @@ def test_shell_waits_for_a_debugger(chosen: options.Options, build: Build, image
         # What gdb sends first is answered.
         with socket.create_connection(("127.0.0.1", port), 10) as debugger:
             debugger.sendall(b"+$qSupported#37")
-            assert debugger.recv(100).startswith(b"+$PacketSize=")
+            answer = b""
+            while not answer.endswith(b"PacketSize=") and (part := debugger.recv(1)):
+                answer += part
+            assert answer == b"+$PacketSize="
         child.terminate()
         assert child.wait(20) == 130
 

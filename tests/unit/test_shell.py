@@ -98,6 +98,8 @@ def test_terminal_afterwards(
         stdin=slave,
         stdout=slave,
         stderr=slave,
+        # Under nohup we ignore SIGHUP, and so would the child.
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     ) as child:
         if number:
             assert b"up" in os.read(master, 100)
