@@ -214,7 +214,8 @@ def run_hmm_tests(
     words = " ".join(
         f"zdm.without_{memory}={','.join(left_out)}" for memory, left_out in WITHOUT.items()
     )
-    guest = Guest(kernel, initramfs, accel, 1, f"zdm.do=robustness-hmm {words} {COHERENT}", ram)
+    words = f"zdm.do=robustness-hmm {words} {COHERENT}"
+    guest = Guest(kernel, initramfs, accel, 1, words, ram, PAIR)
     announce(f"{HMM}: {kernel.name}")
     text = boot_guest(guest, log, lambda _: None, LIMIT, SILENCE)
     return read_hmm_tests(source, text, log)

@@ -27,6 +27,7 @@ from harness.kernel.toolchain import Toolchain, compile_like_mm_init, count_line
 from harness.kernel.tree import Trees
 from harness.vm.accel import choose_accel
 from harness.vm.console import read_message
+from harness.vm.devices import PAIR
 from harness.vm.guest import Guest, boot_guest
 from harness.vm.initramfs import make_initramfs
 from review.sparse import find_sparse
@@ -185,6 +186,7 @@ class Builds:
                 choose_accel(self.options, kernel, self.make_guest()),
                 GIB,
                 f"{kunit.RUN} zdm.do=rebind zdm.rebinds=1",
+                devices=PAIR,
             )
             text = boot_guest(guest, log, lambda _: None, SECONDS, SILENCE)
             # Leave out the selftest's results: they do not belong to a KUnit suite.
