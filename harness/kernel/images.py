@@ -17,7 +17,6 @@ from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.core.stages import run_stage
 from harness.kernel.config import BOOTED, MEASURED, KernelConfig, configure
-from harness.kernel.patches import checkout_commit
 from harness.kernel.toolchain import count_lines
 from harness.kernel.tree import Trees, apply_series
 
@@ -57,14 +56,11 @@ def build_kernel(
         need_disk(options.build, DISK_GIB, what)
         out = options.build / f"objects/{label}"
         announce(f"configuring {what}")
-        # Base and series share this worktree, so that ccache compiles what they share only once.
-        # With FORTIFY_SOURCE that is little: every file includes a header that the series touches.
-        where = checkout_commit(source.parent, git(source, "rev-parse", "HEAD"))
-        configure(options, config, where, out, what)
+        configure(options, config, source, out, what)
         announce(f"building {what}")
         config.tools.make(
             options,
-            where,
+            source,
             out,
             f"building {what}",
             f"LOCALVERSION=-{label}",

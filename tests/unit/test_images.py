@@ -8,15 +8,13 @@ import pytest
 from harness.core import options
 from harness.core.architectures import get_machine
 from harness.kernel import images, toolchain
-from harness.kernel.tree import apply_series
 
 
 def test_kernel_of_which_a_part_is_missing(
-    toy_options: options.Options, toy_series: Path, monkeypatch: pytest.MonkeyPatch
+    toy: Path, toy_options: options.Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An earlier version of the harness, which kept other files, may have left it."""
     made = []
-    base = apply_series(toy_options, toy_series).base
 
     def make(
         _: toolchain.Toolchain,
@@ -36,8 +34,8 @@ def test_kernel_of_which_a_part_is_missing(
     monkeypatch.setattr(images, "configure", lambda *_: None)
     monkeypatch.setattr(toolchain.Toolchain, "make", make)
     for _ in range(2):
-        kernel = images.build_kernel(toy_options, "base", base)
+        kernel = images.build_kernel(toy_options, "base", toy)
     assert len(made) == 1
     kernel.image.unlink()
-    assert images.build_kernel(toy_options, "base", base).image.read_text() == "made"
+    assert images.build_kernel(toy_options, "base", toy).image.read_text() == "made"
     assert len(made) == 2
