@@ -21,7 +21,6 @@ export    = harness.kernel.export
 initramfs = harness.vm.initramfs
 shell     = harness.vm.shell
 
-
 .PHONY: help setup tools tools-all requirements bench replay compare shell probes check test test-all review \
 	outbox report clean $(STAGES)
 .NOTPARALLEL:
@@ -85,7 +84,6 @@ requirements:
 
 bench replay compare shell $(STAGES): setup
 	@$(PYTHON) -m $($@)
-	@$(if $(PEER),$(if $(filter replay,$@),$(PYTHON) -m checks.drain))
 
 review:
 	@$(SETUP) review

@@ -15,6 +15,7 @@ from harness.kernel import tree
 from harness.kernel.peer import prepare_peer
 from harness.replay.build import build_replay
 from harness.replay.compare import find_last, format_beside, load_runs
+from harness.replay.drain import tell_peer
 from harness.replay.plot import draw_race
 
 RANDOM_CASES = 20000
@@ -77,6 +78,8 @@ def run_replay(options: Options) -> None:
     (folder / "replay.txt").write_text(text + table)
     (folder / "replay.json").write_text(json.dumps(samples, indent=1) + "\n")
     draw_race(samples, folder / "replay.png")
+    if peer:
+        tell_peer(options)
     if last := find_last(load_runs(), samples["cpu"]):
         print(f"\n{format_beside(last, samples)}")
     say(f"table, raw samples and plot: {folder}")

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from checks.drain import tell_peer
 from harness.core import options
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
 from harness.kernel import tree
 from harness.kernel.peer import prepare_peer
 from harness.replay import build, plot
+from harness.replay.drain import tell_peer
 
 ORDER = ["base", "series", "fallback", "peer", "limit"]
 Build = Callable[[Path], Path]

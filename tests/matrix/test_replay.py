@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from support import need
 
-from checks.drain import find_undrained
 from harness.core import options
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
 from harness.kernel import tree
 from harness.replay import build, plot
+from harness.replay.drain import find_undrained
 
 MUTATIONS = tomllib.loads((ROOT / "replay/mutations.toml").read_text())
 # What each configuration is there for: bytes of struct page, and what compound_info holds.

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from support import need
 
-from checks.drain import list_instructions
 from harness.core import options
 from harness.core.folders import ROOT
 from harness.kernel import tree
 from harness.replay import build
+from harness.replay.drain import list_instructions
 
 
 @pytest.mark.parametrize("name", ["default", "clang"])

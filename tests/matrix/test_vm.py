@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from checks.drain import find_undrained
 from harness.bench import measure
 from harness.core import command, errors, folders, options
 from harness.kernel import images, tree
+from harness.replay.drain import find_undrained
 from harness.vm import accel, guest, initramfs
 from harness.vm.devices import DEVICES
 

@@ -13,7 +13,6 @@ from harness.core.command import run
 from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.core.progress import say
-from harness.core.stages import run_stage
 
 FUNCTION = "memmap_init_zone_device"
 LINE = re.compile(r"^ *([0-9a-f]+):\t(\S+) *(?:([0-9a-f]+) <)?")
@@ -88,7 +87,3 @@ def tell_peer(options: Options) -> None:
     """Say how the peer of the last `make replay` drains its stores: a note, no verdict."""
     for obj in (options.build / "replay").glob("default-peer-*/mm/mm_init.o"):
         say(f"note: peer: {describe_drain(obj)}")
-
-
-if __name__ == "__main__":
-    run_stage(tell_peer)
