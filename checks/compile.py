@@ -12,7 +12,7 @@ from harness.core.command import git
 from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.kernel.config import KernelConfig, configure
-from harness.kernel.toolchain import Toolchain, split_targets
+from harness.kernel.toolchain import Toolchain, need_tools, split_targets
 from harness.kernel.tree import Trees
 
 # Files that include the headers that the series touches. mm/memremap.c is also the caller of
@@ -163,7 +163,7 @@ class Compilation:
         Raises UserError when a tool is missing or a line of the configuration vanishes.
         """
         config = self.target.choose(zone_device)
-        config.need_tools()
+        need_tools(config.missing())
         what = f"the objects ({self.target.name}, {self.source.name})"
         arch = config.tools.architecture.name
         tested = zone_device and arch != "s390" and (self.source / MEMMAP_TEST).exists()

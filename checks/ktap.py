@@ -50,19 +50,34 @@ def load_report(report: Path) -> Report:
     return Report(tuple(list_cases(whole)), whole["misc"]["errors"])
 
 
+def write_report(
+    command: Sequence[str | Path],
+    what: str,
+    report: Path,
+    *,
+    log: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Path:
+    """Run a kunit.py that is to write report, and return report.
+
+    kunit.py also fails when a test did. Raises UserError only when it writes no report.
+    """
+    report.unlink(missing_ok=True)
+    try:
+        run([*command, f"--json={report}"], what, log=log, env=env)
+    except UserError:
+        if not report.exists():
+            raise
+    return report
+
+
 def parse_log(source: Path, log: Path, what: str) -> Path:
     """Return the report that the kunit.py of the worktree source makes of a log, beside the log.
 
     Raises UserError when it makes none.
     """
-    report = log.with_suffix(".json")
-    report.unlink(missing_ok=True)
-    try:
-        run(make_command(source, "parse", f"--json={report}", log), f"{what}: reading {log}")
-    except UserError:
-        if not report.exists():
-            raise
-    return report
+    command = make_command(source, "parse", log)
+    return write_report(command, f"{what}: reading {log}", log.with_suffix(".json"))
 
 
 def split_streams(lines: Sequence[str]) -> list[list[str]]:

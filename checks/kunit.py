@@ -19,7 +19,7 @@ from harness.core.folders import need_disk
 from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.kernel.config import CONFIGS, KernelConfig
-from harness.kernel.toolchain import Toolchain, count_lines, make_variables
+from harness.kernel.toolchain import Toolchain, count_lines, make_variables, need_tools
 from harness.vm.console import is_splat
 
 DISK_GIB = 1
@@ -182,8 +182,7 @@ def run_kunit(options: Options, source: Path, kernel: KunitKernel) -> int:
     Raises UserError when a tool is missing, the build fails, the kernel complains or takes longer
     than SECONDS, or a case does not pass; see judge_report().
     """
-    if missing := kernel.missing():
-        raise UserError(f"{', '.join(missing)} is missing: run 'make tools-all'")
+    need_tools(kernel.missing())
     what = f"KUnit on {kernel.name} ({source.name})"
     out = options.build / f"kunit/{kernel.name}-{source.name}"
     need_disk(options.build, DISK_GIB, what)
@@ -203,18 +202,12 @@ def run_kunit(options: Options, source: Path, kernel: KunitKernel) -> int:
     make = [*tools.command(options, source, out), *header]
     run(make, f"building {what}", log=out / "make.log", progress=count_lines(what), env=env)
     announce(f"running {what}")
-    report, log = out / "report.json", out / "test.log"
-    for old in (report, log):
-        old.unlink(missing_ok=True)
+    log = out / "test.log"
+    log.unlink(missing_ok=True)
     more = [f"--kernel_args={word}" for word in ("panic=-1", *kernel.words.split())]
     more += ["--qemu_args=-smp 2"] * bool(kernel.qemu)
-    more += [f"--timeout={SECONDS}", f"--json={report}"]
-    try:
-        boot = ktap.make_command(source, "exec", *common, *more)
-        run(boot, what, log=out / "exec.log", env=env)
-    except UserError:
-        if not report.exists():
-            raise
+    boot = ktap.make_command(source, "exec", *common, *more, f"--timeout={SECONDS}")
+    report = ktap.write_report(boot, what, out / "report.json", log=out / "exec.log", env=env)
     lines = log.read_text(errors="replace").splitlines()
     if complaints := [line for line in lines if is_splat(line)]:
         raise UserError(f"{what}: the kernel complained: {complaints[0].strip()} (full log: {log})")

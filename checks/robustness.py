@@ -17,7 +17,7 @@ from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.kernel.config import MEASURED, KernelConfig
 from harness.kernel.images import Kernel
-from harness.vm.console import read_message
+from harness.vm.console import list_messages
 from harness.vm.devices import PAIR
 from harness.vm.guest import Guest, boot_guest, need_memory
 from harness.vm.initramfs import build_selftest, make_initramfs
@@ -124,7 +124,7 @@ def read_checks(source: Path, console: str, log: Path) -> Checks:
 
     Raises UserError unless the guest began once to tell results; log keeps the console.
     """
-    lines = list(filter(None, map(read_message, console.splitlines())))
+    lines = list_messages(console)
     report = ktap.read_streams(source, lines, [SUITE], log)
     # The parser puts a case without a name where a planned one is missing.
     cases = [(path[-1], status) for path, status in report.cases if path[-1]]
@@ -192,7 +192,7 @@ def read_hmm_tests(source: Path, console: str, log: Path) -> dict[str, str]:
 
     Raises UserError when a test that was planned is not told of, or is expected to fail.
     """
-    lines = list(filter(None, map(read_message, console.splitlines())))
+    lines = list_messages(console)
     report = ktap.read_streams(source, lines, list(WITHOUT), log)
     if report.errors:
         raise UserError(f"{HMM} did not keep to their plan (whole console: {log})")

@@ -19,7 +19,7 @@ from checks import kunit
 from harness.bench.measure import read_boot
 from harness.core.command import run
 from harness.core.options import Options
-from harness.core.progress import announce, say
+from harness.core.progress import say
 from harness.kernel.config import MEASURED, KernelConfig
 from harness.kernel.images import Kernel
 from harness.kernel.toolchain import Toolchain
@@ -104,10 +104,7 @@ class Checker:
                 console.is_splat(line) and not expected(line) and not is_foreign_race(kernel, line)
             )
 
-        def tell(spoken: str) -> None:
-            if spoken.startswith(console.STAGE):
-                announce(f"{kernel.name}: {spoken.removeprefix(console.STAGE)}")
-
+        tell = functools.partial(guest.announce_stage, kernel.name)
         text = guest.boot_guest(machine, log, tell, LIMIT, SILENCE, is_fault).split("\n")
         kept = [line for line in text if not is_foreign_race(kernel, line)]
         if races := len(text) - len(kept):

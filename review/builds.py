@@ -115,21 +115,10 @@ class Builds:
         a file, or when a file names no suite.
         """
         base, found = self.worktrees / "base", {}
-        names = git(
-            base,
-            "diff",
-            "--name-only",
-            "--diff-filter=AM",
-            "base",
-            "series",
-            "--",
-            f"{below}*_kunit.c",
-        ).split()
-        for name in (
-            git(base, "ls-tree", "-r", "--name-only", commit, "--", *names).splitlines()
-            if names
-            else []
-        ):
+        names = list_touched(self.trees, f"{below}*_kunit.c")
+        # Without a name, git lists every file.
+        had = git(base, "ls-tree", "-r", "--name-only", commit, "--", *names) if names else ""
+        for name in had.splitlines():
             rule = RULE.search(
                 git(
                     base,

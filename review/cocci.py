@@ -10,8 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from checks.compile import list_touched
 from checks.warnings import find_added, strip_lines
-from harness.core.command import git, run
+from harness.core.command import run
 from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.core.progress import announce
@@ -67,17 +68,7 @@ def run_coccicheck(options: Options, trees: Trees) -> Verdict:
 
     The note names those that fail on both.
     """
-    names = git(
-        trees.series,
-        "diff",
-        "--name-only",
-        "--diff-filter=AM",
-        "base",
-        "HEAD",
-        "--",
-        "*.c",
-        ":!tools",
-    ).split()
+    names = list_touched(trees, "*.c", ":!tools")
     patches = [
         patch
         for patch in sorted((trees.series / "scripts/coccinelle").rglob("*.cocci"))

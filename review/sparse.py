@@ -4,6 +4,7 @@
 import shutil
 from pathlib import Path
 
+from harness.core.cache import replace, scratch
 from harness.core.command import run
 from harness.core.debian import Apt, NotOffered
 from harness.core.errors import UserError
@@ -25,6 +26,29 @@ def is_usable(program: str | Path, tree: Path) -> bool:
     )
 
 
+def build_sparse(options: Options, fetched: Path, tree: Path) -> Path:
+    """Build Debian's latest sparse in the empty folder fetched, and return the program.
+
+    Raises Skip when Debian offers none, UserError when the kernel tree does not accept it.
+    """
+    apt = Apt(fetched, "deb-src")
+    try:
+        package = apt.fetch("sparse", apt.find_version("sparse", SUITES))
+    except NotOffered as reason:
+        raise Skip(f"the installed sparse is too old for this kernel; {reason}") from None
+    announce(f"building {package.stem}")
+    source, log = fetched / "source", options.build / "sparse.log"
+    run(["dpkg-source", "--no-check", "--extract", package, source], "unpacking sparse")
+    make: list[str | Path] = ["make", "-C", source, f"-j{options.jobs}", "CC=gcc", "sparse"]
+    run(make, "building sparse", log=log)
+    if not is_usable(source / "sparse", tree):
+        raise UserError(
+            f"{tree / 'scripts/checker-valid.sh'} accepts neither the installed sparse "
+            f"nor {package.stem}: install a later one"
+        )
+    return source / "sparse"
+
+
 def find_sparse(options: Options, tree: Path) -> Path:
     """Return a sparse that the kernel tree accepts.
 
@@ -35,32 +59,8 @@ def find_sparse(options: Options, tree: Path) -> Path:
     if installed and is_usable(installed, tree):
         return Path(installed)
     if not made.exists():
-        fetched = options.build / "sparse.tmp"
-        shutil.rmtree(fetched, ignore_errors=True)
-        fetched.mkdir()
-        apt = Apt(fetched, "deb-src")
-        try:
-            package = apt.fetch("sparse", apt.find_version("sparse", SUITES))
-        except NotOffered as reason:
-            raise Skip(f"the installed sparse is too old for this kernel; {reason}") from None
-        announce(f"building {package.stem}")
-        run(
-            ["dpkg-source", "--no-check", "--extract", package, fetched / "source"],
-            "unpacking sparse",
-        )
-        run(
-            ["make", "-C", fetched / "source", f"-j{options.jobs}", "CC=gcc", "sparse"],
-            "building sparse",
-            log=options.build / "sparse.log",
-        )
-        if not is_usable(fetched / "source/sparse", tree):
-            raise UserError(
-                f"{tree / 'scripts/checker-valid.sh'} accepts neither the installed sparse "
-                f"nor {package.stem}: install a later one"
-            )
-        shutil.copy(fetched / "source/sparse", options.build / "sparse.new")
-        shutil.rmtree(fetched)
-        (options.build / "sparse.new").rename(made)
+        with scratch(options.build / "sparse.source") as fetched, replace(made) as new:
+            shutil.copy(build_sparse(options, fetched, tree), new)
     if not is_usable(made, tree):
         raise UserError(f"the kernel does not accept {made}: remove it")
     return made

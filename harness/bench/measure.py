@@ -18,7 +18,7 @@ from harness.kernel.tree import apply_series
 from harness.vm import console
 from harness.vm.accel import choose_accel
 from harness.vm.devices import DEVICES, count_pages
-from harness.vm.guest import Guest, boot_guest, check_qemu, need_memory
+from harness.vm.guest import Guest, announce_stage, boot_guest, check_qemu, need_memory
 from harness.vm.initramfs import make_initramfs
 
 
@@ -27,9 +27,8 @@ def report_progress(options: Options, what: str) -> Callable[[str], None]:
     every = max(1, options.rebinds // 3)
 
     def tell(spoken: str) -> None:
-        if spoken.startswith(console.STAGE):
-            announce(f"{what}: {spoken.removeprefix(console.STAGE)}")
-        elif (match := console.REBIND.match(spoken)) and int(match["number"]) % every == 0:
+        announce_stage(what, spoken)
+        if (match := console.REBIND.match(spoken)) and int(match["number"]) % every == 0:
             name = DEVICES[int(match["device"])].name
             say(
                 f"{what}: {name} {match['number']}/{match['of']}, "

@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from harness.bench.report import compute_change, load_samples, make_label, name_unit, select_values
+from harness.core.cache import replace
 from harness.core.options import read_options
 from harness.core.stages import run_program
 from harness.vm.devices import DEVICES, Device
@@ -118,10 +119,11 @@ def draw_bench(folder: Path) -> Path:
     figure.text(
         0.5, 0.945, make_label(samples), ha="center", va="top", fontsize=8.5, color="#5a6068"
     )
-    new = folder / "bench.tmp.png"
-    figure.savefig(new, dpi=130)
+    made = folder / "bench.png"
+    with replace(made) as new:
+        figure.savefig(new, dpi=130, format="png")
     pyplot.close(figure)
-    return new.rename(folder / "bench.png")
+    return made
 
 
 if __name__ == "__main__":

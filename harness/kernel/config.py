@@ -40,11 +40,6 @@ class KernelConfig:
         """Return the programs that it needs but that are not installed."""
         return self.tools.missing()
 
-    def need_tools(self) -> None:
-        """Raise UserError if a program that it needs is not installed."""
-        if missing := self.missing():
-            raise UserError(f"{', '.join(missing)} is missing: run 'make tools-all'")
-
 
 # The kernels that the VM boots, by the value of ARCH=.
 BOOTED = {

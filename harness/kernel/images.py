@@ -17,7 +17,7 @@ from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.core.stages import run_stage
 from harness.kernel.config import BOOTED, MEASURED, KernelConfig, configure
-from harness.kernel.toolchain import count_lines
+from harness.kernel.toolchain import count_lines, need_tools
 from harness.kernel.tree import Trees, apply_series
 
 DISK_GIB = 1.5
@@ -47,7 +47,7 @@ def build_kernel(
     Raises UserError when a tool is missing, a line of the configuration vanishes, or the build
     fails.
     """
-    config.need_tools()
+    need_tools(config.missing())
     label = f"{name}+{config.name}" if config.name else name
     what, arch = f"the {label} kernel", config.tools.architecture.name
     image = get_machine(arch).image

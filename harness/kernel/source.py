@@ -182,7 +182,9 @@ def prepare_source(options: Options, series: Path = SERIES) -> Path:
     commit = find_commit(options.linux) if options.linux else ""
     name = f"source-{digest(str(options.linux), commit)}" if commit else "source-debian"
     folder = options.build / name
-    if not folder.exists():
+    if folder.exists():
+        check_base(folder / "base")
+    else:
         need_disk(options.build, DISK_GIB, "the base source")
         with replace(folder) as new, scratch(options.build / "apt.tmp") as fetched:
             new.mkdir()
@@ -191,7 +193,6 @@ def prepare_source(options: Options, series: Path = SERIES) -> Path:
             else:
                 fetch_base(fetched, new / "base", series)
             check_base(new / "base")
-    check_base(folder / "base")
     subject = git(folder / "base", "log", "-1", "--format=%s", "base")
     say(f"base: {subject}, kernel {read_version((folder / 'base/Makefile').read_text())}")
     return folder

@@ -5,7 +5,7 @@ import re
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,6 +75,12 @@ class Toolchain:
         command = [*self.command(options, tree, out, jobs), *args]
         log = log or out / "make.log"
         return run(command, what, log=log, progress=progress, env=make_variables(options))
+
+
+def need_tools(missing: Sequence[str]) -> None:
+    """Raise UserError if programs are missing."""
+    if missing:
+        raise UserError(f"{', '.join(missing)} is missing: run 'make tools-all'")
 
 
 def compile_like_mm_init(out: Path, source: Path, made: Path, *flags: str) -> Path:

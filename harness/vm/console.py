@@ -76,6 +76,11 @@ def read_message(line: str) -> str:
     return match[1] if match else ""
 
 
+def list_messages(console: str) -> list[str]:
+    """Return what guest/init says in a console's text, line by line."""
+    return list(filter(None, map(read_message, console.splitlines())))
+
+
 @dataclass
 class Account:
     """What a console tells of binds, as (ms, pages): the kernel's lines, and the selftest's.

@@ -16,8 +16,9 @@ from pathlib import Path
 from harness.core.architectures import get_machine
 from harness.core.command import end, run, spawn
 from harness.core.errors import UserError
+from harness.core.progress import announce
 from harness.kernel.images import Kernel
-from harness.vm.console import DONE, FAILED, is_splat, read_message
+from harness.vm.console import DONE, FAILED, STAGE, is_splat, read_message
 from harness.vm.devices import MEMMAP_GIB, Device
 
 OLDEST_QEMU = (6, 1)
@@ -133,6 +134,12 @@ def read_lines(child: subprocess.Popen[str], silence: float, limit: float) -> It
         yield from whole
     if rest:
         yield rest
+
+
+def announce_stage(what: str, spoken: str) -> None:
+    """Announce a stage that guest/init says it has reached; what is the boot."""
+    if spoken.startswith(STAGE):
+        announce(f"{what}: {spoken.removeprefix(STAGE)}")
 
 
 def describe_end(child: subprocess.Popen[str]) -> str:
