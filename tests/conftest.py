@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -168,3 +168,20 @@ def stage(tmp_path: Path) -> Stage:
         )
 
     return call
+
+
+@pytest.fixture
+def qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Put a stand-in for QEMU first in PATH, and return a function that gives it a script.
+
+    The stand-in writes its process id to the file pid.
+    """
+    program = tmp_path / "bin/qemu-system-x86_64"
+    program.parent.mkdir()
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+
+    def fill(script: str) -> None:
+        program.write_text(f"#!/bin/sh\necho $$ >{tmp_path}/pid\n{script}\n")
+        program.chmod(0o755)
+
+    return fill

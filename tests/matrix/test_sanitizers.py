@@ -13,6 +13,7 @@ from harness.core import options
 from harness.kernel import images, tree
 
 Build = Callable[[str], images.Kernel]
+pytestmark = [pytest.mark.full, pytest.mark.parametrize("name", sanitizers.CHECKERS)]
 
 
 @pytest.fixture(scope="module")
@@ -31,14 +32,10 @@ def build(chosen: options.Options, trees: tree.Trees) -> Build:
     return made
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("name", sanitizers.CHECKERS)
 def test_builds(build: Build, name: str) -> None:
     assert build(name).release.endswith(f"-series+{name}")
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("name", sanitizers.CHECKERS)
 def test_suites(
     chosen: options.Options, trees: tree.Trees, build: Build, image: Path, name: str
 ) -> None:
@@ -48,8 +45,6 @@ def test_suites(
     )
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("name", sanitizers.CHECKERS)
 def test_rebinds(chosen: options.Options, build: Build, image: Path, name: str) -> None:
     checker = sanitizers.CHECKERS[name]
     found = sanitizers.rebind_devices(chosen, checker, build(name), image)
@@ -58,8 +53,6 @@ def test_rebinds(chosen: options.Options, build: Build, image: Path, name: str) 
     )
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("name", sanitizers.CHECKERS)
 def test_control(
     chosen: options.Options, trees: tree.Trees, build: Build, image: Path, name: str
 ) -> None:

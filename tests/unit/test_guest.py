@@ -37,23 +37,6 @@ def test_too_little_memory() -> None:
         guest.need_memory(1000000, PAIR)
 
 
-@pytest.fixture
-def qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Put a stand-in for QEMU first in PATH, and return a function that gives it a script.
-
-    The stand-in writes its process id to the file pid.
-    """
-    program = tmp_path / "bin/qemu-system-x86_64"
-    program.parent.mkdir()
-    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
-
-    def fill(script: str) -> None:
-        program.write_text(f"#!/bin/sh\necho $$ >{tmp_path}/pid\n{script}\n")
-        program.chmod(0o755)
-
-    return fill
-
-
 def gone(pid_file: Path) -> bool:
     """Return whether the process in pid_file ends within a few seconds."""
     pid = int(pid_file.read_text())

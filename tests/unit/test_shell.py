@@ -29,20 +29,6 @@ stages.run_program(lambda: shell.open_shell(guest))
 """
 
 
-@pytest.fixture
-def qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Put a stand-in for QEMU first in PATH, and return what gives it a script."""
-    program = tmp_path / "bin/qemu-system-x86_64"
-    program.parent.mkdir()
-    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
-
-    def fill(script: str) -> None:
-        program.write_text(f"#!/bin/sh\n{script}\n")
-        program.chmod(0o755)
-
-    return fill
-
-
 @pytest.mark.parametrize(
     ("name", "value", "choices"), [("KERNEL", "other", "base, series"), ("GDB", "yes", "0, 1")]
 )
