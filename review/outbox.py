@@ -26,7 +26,7 @@ from harness.core.folders import ROOT
 from harness.core.options import Options, read_count
 from harness.core.progress import announce, say
 from harness.core.stages import run_stage
-from harness.kernel.export import COVER, SHORTLOG
+from harness.kernel.export import COVER, SHORTLOG, is_rfc
 from harness.kernel.source import borrow_objects, read_version
 from harness.kernel.topics import list_files, list_topics
 from harness.kernel.tree import Trees, apply_patch, apply_series
@@ -229,6 +229,7 @@ def write_sets(
             about = [] if options.linux else [f"Base: {describe_base(trees)}"]
             about += [f"Applies on top of: {below}"] if below else []
             tracked = {"revision": number, "change-id": change, "base-branch": start}
+            tracked |= {"prefixes": ["RFC"] if is_rfc(topic) else []}
             desk.commit_cover(topic, about, tracked | {"prerequisites": needed})
             written.append(desk.write_mails(home / f"{name}-v{number}"))
             needed = [*needed, f"change-id: {change}:v{number}"]

@@ -20,15 +20,23 @@ from harness.kernel.topics import list_files, list_topics, name_branch
 from harness.kernel.tree import make_key, record_key
 
 COVER = "0000-cover-letter.patch"
+TITLE = re.compile(r"\[(RFC )?PATCH 0+/\d+\]")
 SHORTLOG = re.compile(r"^.+ \(\d+\):\n  ", re.M)
 
 
 def update_cover(old: str, new: str) -> str:
     """Return the old cover letter with the shortlog, diffstat and patch count of git's new one."""
-    listed, total = SHORTLOG.search(new), re.search(r"\[PATCH 0+/(\d+)\]", new)
+    listed, total = SHORTLOG.search(new), TITLE.search(new)
     text = SHORTLOG.split(old, maxsplit=1)[0]
     assert listed and total
-    return re.sub(r"\[PATCH 0+/\d+\]", total[0], text, count=1) + new[listed.start() :]
+    return TITLE.sub(total[0], text, count=1) + new[listed.start() :]
+
+
+def is_rfc(topic: Path) -> bool:
+    """Tell whether a topic is a request for comments: the subject of its cover letter says so."""
+    cover = topic / COVER
+    title = TITLE.search(cover.read_text()) if cover.exists() else None
+    return bool(title and title[1])
 
 
 def export_topics(repository: Path, stack: list[Path]) -> None:
@@ -56,6 +64,7 @@ def export_topics(repository: Path, stack: list[Path]) -> None:
             "--diff-algorithm=myers",
             "--abbrev=12",
             "--stat=75",
+            *(["--rfc"] if is_rfc(topic) else []),
             "-o",
             new,
             f"{start}..{end}",

@@ -210,6 +210,15 @@ def test_nothing_is_overwritten(write: Write, tmp_path: Path) -> None:
     assert [folder.name for folder in home.parent.iterdir()] == ["a-v1"]
 
 
+def test_request_for_comments(write: Write, toy_series: Path) -> None:
+    cover = toy_series / "a/0000-cover-letter.patch"
+    cover.write_text(cover.read_text().replace("[PATCH 0/2]", "[RFC PATCH 0/2]"))
+    subjects = [str(parsed(file)["Subject"]) for file in sorted(write()[0].glob("*.eml"))]
+    assert [subject.split("]")[0] for subject in subjects] == [
+        f"[PATCH RFC {number}/2" for number in range(3)
+    ]
+
+
 def test_second_version(
     write: Write, project: Path, toy_series: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 """Source, tree and export on a toy kernel: neither a round trip nor a failure changes anything."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -42,13 +43,25 @@ def test_export_after_work(toy_options: options.Options, toy_series: Path) -> No
     assert tree.apply_series(toy_options, toy_series) == made
 
 
-def test_cover_follows_the_commits() -> None:
+@pytest.mark.parametrize("rfc", ["", "RFC "])
+def test_cover_follows_the_commits(rfc: str) -> None:
     shortlog = "A U Thor (1):\n  mm: one\n\n mm.c | 2 +-\n"
-    old = "Subject: [PATCH 0/1] mm: improve\n\nText (2):\nstays.\n\n" + shortlog
+    old = f"Subject: [{rfc}PATCH 0/1] mm: improve\n\nText (2):\nstays.\n\n" + shortlog
     listed = "A U Thor (2):\n  mm: one\n  mm: two\n\n mm.c | 4 ++--\n"
-    new = "Subject: [PATCH 0/2] *** SUBJECT HERE ***\n\n*** BLURB HERE ***\n\n" + listed
-    expected = "Subject: [PATCH 0/2] mm: improve\n\nText (2):\nstays.\n\n" + listed
+    new = f"Subject: [{rfc}PATCH 0/2] *** SUBJECT HERE ***\n\n*** BLURB HERE ***\n\n" + listed
+    expected = f"Subject: [{rfc}PATCH 0/2] mm: improve\n\nText (2):\nstays.\n\n" + listed
     assert export.update_cover(old, new) == expected
+
+
+def test_cover_tells_a_request_for_comments(toy_options: options.Options, toy_series: Path) -> None:
+    made = tree.apply_series(toy_options, toy_series)
+    cover = toy_series / "a" / export.COVER
+    cover.write_text(cover.read_text().replace("[PATCH 0/2]", "[RFC PATCH 0/2]"))
+    export.export_topics(made.series, topics.list_topics(toy_series))
+    assert [
+        re.findall(r"^Subject: \[(.*?) ", patch.read_text(), re.M)
+        for patch in sorted(toy_series.glob("*/*.patch"))
+    ] == [["RFC"], ["RFC"], ["RFC"], ["PATCH"]]
 
 
 def test_nothing_changed_touches_nothing(
