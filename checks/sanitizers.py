@@ -20,7 +20,7 @@ from harness.bench.measure import read_boot
 from harness.core.command import run
 from harness.core.options import Options
 from harness.core.progress import say
-from harness.kernel.config import MEASURED, KernelConfig
+from harness.kernel.config import MEASURED, WITH_KMSAN, KernelConfig
 from harness.kernel.images import Kernel
 from harness.kernel.toolchain import Toolchain
 from harness.vm import console, guest
@@ -130,7 +130,9 @@ CHECKERS = {
         # minutes, 1 GiB exhausts RAM. A device has no room for a memmap of 80 bytes per page
         # (nd_pfn_init()).
         Checker(
-            KernelConfig("kmsan", (*FRAGMENTS, "kmsan"), LINES, Toolchain(llvm="-19")),
+            KernelConfig(
+                "kmsan", (*FRAGMENTS, "kmsan"), (*LINES, *WITH_KMSAN), Toolchain(llvm="-19")
+            ),
             "kmsan",
             gib=1 / 32,
             in_ram=True,

@@ -49,6 +49,8 @@ BOOTED = {
     "arm64": KernelConfig("arm64", (*GUEST, "arm64"), tools=Toolchain(ARM64)),
 }
 MEASURED = BOOTED[X86_64.name]
+# For KMSAN on top of MEASURED: with it, Kconfig has no deferred initialisation.
+WITH_KMSAN = ("CONFIG_KMSAN=y", "# CONFIG_DEFERRED_STRUCT_PAGE_INIT is not set")
 
 
 def find_vanished(fragment: str, config: str) -> list[str]:
