@@ -31,10 +31,11 @@ SPLATS = re.compile(
 SAY = re.compile(r"\] zdm: (.*)$")
 FAILED = "failed: "
 DONE = "done"
+# How printk starts a line; the time is in seconds.
+PRINTK = r"^(?:<\d+>)?\[ *(?P<at>\d+\.\d+)\](?:\[ *[TC]\d+\])? "
 # It matches whole lines only, so that neither a torn line nor another message counts.
 INITIALISED = re.compile(
-    r"^(?:<\d+>)?\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? "
-    r"memmap_init_zone_device initialised (\d+) pages in (\d+)ms$"
+    PRINTK + r"memmap_init_zone_device initialised (?P<pages>\d+) pages in (?P<ms>\d+)ms$"
 )
 FIRST = re.compile(r"^stage: first bind, (\S+)$")
 # The number in pfnN.0 or daxN.0 is the index of the device, as it comes from namespaceN.0.
@@ -117,7 +118,7 @@ def read_rebind(account: Account, match: re.Match[str], rebinds: int) -> None:
 def read_account(lines: list[str], names: Iterable[str], rebinds: int) -> Account:
     """Return what the lines tell of the named devices, in the order of their namespaces.
 
-    Raises BadConsole when the guest failed, and as read_rebind() does.
+    Raises BadConsole as read_rebind() does.
     """
     account = Account({name: Times() for name in names}, {name: [] for name in names})
     stage = ""
@@ -125,10 +126,8 @@ def read_account(lines: list[str], names: Iterable[str], rebinds: int) -> Accoun
         text = read_message(line)
         if text.startswith(STAGE):
             stage = text
-        elif text.startswith(FAILED):
-            raise BadConsole(f"the guest {text}")
         elif match := INITIALISED.match(line):
-            event = int(match[2]), int(match[1])
+            event = int(match["ms"]), int(match["pages"])
             first = FIRST.match(stage)
             if first and first[1] not in account.firsts:
                 raise BadConsole(f"{first[1]} was bound, but the guest has no such device")
@@ -160,23 +159,33 @@ def check_account(account: Account, rebinds: int, pages: Mapping[str, int]) -> N
             raise BadConsole(f"{count} pages of {name} were initialised, but it has {pages[name]}")
 
 
-def read_times(
-    console: str, release: str, rebinds: int, pages: Mapping[str, int]
-) -> dict[str, Times]:
-    """Return the times of each device from a whole console log.
+def split_console(console: str, release: str) -> list[str]:
+    """Return the lines of a whole console log.
 
-    pages gives the number of struct pages of each device by name, in the order of the namespaces.
-    Raises BadConsole when the kernel is not release, when the guest did not reach its end, when a
-    line is a splat, and as check_account() does.
+    Raises BadConsole when the kernel is not release, when the guest did not reach its end, and when
+    a line is a splat.
     """
     lines = [line.rstrip("\r") for line in console.split("\n")]
     if trouble := [line for line in lines if is_splat(line)]:
         raise BadConsole(f"the kernel complained: {trouble[0].strip()}")
     if not any(f"Linux version {release} " in line for line in lines):
         raise BadConsole(f"no line says that this is kernel {release}")
-    account = read_account(lines, pages, rebinds)
-    if DONE not in (read_message(line) for line in lines):
+    if failed := [text for text in map(read_message, lines) if text.startswith(FAILED)]:
+        raise BadConsole(f"the guest {failed[0]}")
+    if DONE not in map(read_message, lines):
         raise BadConsole("the guest did not reach its end")
+    return lines
+
+
+def read_times(
+    console: str, release: str, rebinds: int, pages: Mapping[str, int]
+) -> dict[str, Times]:
+    """Return the times of each device from a whole console log.
+
+    pages gives the number of struct pages of each device by name, in the order of the namespaces.
+    Raises BadConsole as split_console() and check_account() do.
+    """
+    account = read_account(split_console(console, release), pages, rebinds)
     check_account(account, rebinds, pages)
     for name, times in account.times.items():
         times.first = account.firsts[name][0][0]

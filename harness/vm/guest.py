@@ -48,18 +48,22 @@ def check_qemu(arch: str = "x86_64") -> str:
     return match[1]
 
 
-def need_memory(gib: float, devices: Sequence[Device], ram_gib: int = RAM_GIB) -> None:
+def need_memory(
+    gib: float, devices: Sequence[Device], ram_gib: int = RAM_GIB, unused_gib: int = 0
+) -> None:
     """Raise UserError unless the host has the memory that a guest makes QEMU touch.
 
-    That is ram_gib GiB of RAM, and the memmap of each device of gib GiB, which is on the device.
+    That is ram_gib GiB of RAM, without unused_gib GiB of which only the memmap is written, and the
+    memmap of each device of gib GiB, which is on the device.
     """
-    need = ram_gib + len(devices) * gib * MEMMAP_GIB + 0.5
+    need = ram_gib - unused_gib + (unused_gib + len(devices) * gib) * MEMMAP_GIB + 0.5
     match = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())
     free = int(match[1]) / 2**20 if match else need
     if free < need:
         raise UserError(
-            f"{len(devices)} devices of {gib} GiB need {need:.1f} GiB of memory, "
-            f"but {free:.1f} GiB are free: close other programs, or set a smaller SIZE="
+            f"a guest with {ram_gib} GiB of RAM and {len(devices)} devices of {gib} GiB needs "
+            f"{need:.1f} GiB of memory, but {free:.1f} GiB are free: close other programs, "
+            "or set a smaller SIZE="
         )
 
 
@@ -67,7 +71,8 @@ def need_memory(gib: float, devices: Sequence[Device], ram_gib: int = RAM_GIB) -
 class Guest:
     """A machine to boot, with devices of gib GiB each.
 
-    words are for the kernel's command line, args for QEMU's.
+    words are for the kernel's command line, args for QEMU's. The nodes share RAM and cpus evenly;
+    where there are more nodes than CPUs, the last ones have none.
     """
 
     kernel: Kernel
@@ -78,6 +83,21 @@ class Guest:
     ram_gib: int = RAM_GIB
     devices: Sequence[Device] = ()
     args: Sequence[str] = ("-serial", "stdio")
+    cpus: int = 2
+    nodes: int = 1
+
+    def list_ram(self) -> list[str]:
+        """Return the words of QEMU's command line that make the RAM of each node.
+
+        The host provides a page when the guest first touches it, so RAM may exceed the host's.
+        """
+        size = self.ram_gib * 1024 // self.nodes
+        made = []
+        for node in range(self.nodes):
+            made += ["-object", f"memory-backend-ram,id=ram{node},size={size}M,reserve=off"]
+            if self.nodes > 1:
+                made += ["-numa", f"node,nodeid={node},memdev=ram{node}"]
+        return made
 
     def command(self) -> list[str | Path]:
         """Return QEMU's command line.
@@ -93,9 +113,12 @@ class Guest:
         if number:
             memory += f",slots={number},maxmem={maxmem_gib}G"
         command: list[str | Path] = [machine.qemu]
-        command += ["-machine", f"{machine.board},nvdimm=on,accel={'kvm' if native else 'tcg'}"]
-        command += ["-cpu", "host" if native else "max", "-smp", "2"]
-        command += ["-m", memory]
+        board = f"{machine.board},nvdimm=on,accel={'kvm' if native else 'tcg'}"
+        command += ["-machine", board + ",memory-backend=ram0" * (self.nodes == 1)]
+        command += ["-cpu", "host" if native else "max"]
+        # A socket for each node: QEMU puts all CPUs of a socket in one node.
+        command += ["-smp", f"{self.cpus},sockets={min(self.cpus, self.nodes)}"]
+        command += ["-m", memory, *self.list_ram()]
         command += ["-nodefaults", "-display", "none", "-no-reboot", *self.args]
         for index in range(number):
             backend = f"memory-backend-ram,id=memory{index},size={self.gib}G,reserve=off"

@@ -32,9 +32,25 @@ KERNEL = images.Kernel("base", "7.3.0-rc7-base", Path("bzImage"))
 
 def test_too_little_memory() -> None:
     with pytest.raises(
-        errors.UserError, match="2 devices of 1000000 GiB need 31252.5 GiB of memory"
+        errors.UserError,
+        match="2 GiB of RAM and 2 devices of 1000000 GiB needs 31252.5 GiB of memory",
     ):
         guest.need_memory(1000000, PAIR)
+    with pytest.raises(errors.UserError, match="needs 15627.5 GiB of memory"):
+        guest.need_memory(0, (), 1000002, 1000000)
+
+
+def test_nodes_share_ram_and_processors() -> None:
+    head = KERNEL, Path("initramfs"), "tcg"
+    one = [*map(str, guest.Guest(*head, ram_gib=64, cpus=1).command())]
+    assert "-numa" not in one and one[one.index("-smp") + 1] == "1,sockets=1"
+    assert "memory-backend-ram,id=ram0,size=65536M,reserve=off" in one
+    assert one[2].endswith(",memory-backend=ram0")
+    two = [*map(str, guest.Guest(*head, ram_gib=64, nodes=2).command())]
+    assert "memory-backend" not in two[2] and two[two.index("-smp") + 1] == "2,sockets=2"
+    for node in range(2):
+        assert f"memory-backend-ram,id=ram{node},size=32768M,reserve=off" in two
+        assert f"node,nodeid={node},memdev=ram{node}" in two
 
 
 def gone(pid_file: Path) -> bool:

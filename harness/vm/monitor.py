@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0
+"""QEMU's monitor, by which a guest asks for commands such as device_add.
+
+The guest says "monitor: COMMAND" on its console.
+"""
+
+import json
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from harness.core.errors import UserError
+
+ASKED = "monitor: "
+
+
+@dataclass(frozen=True)
+class Monitor:
+    """The monitor of a guest, at a socket. args are for QEMU's command line."""
+
+    path: Path
+
+    @property
+    def args(self) -> Sequence[str]:
+        """The words of QEMU's command line that make the monitor."""
+        return ("-qmp", f"unix:{self.path},server=on,wait=off")
+
+    def obey(self, spoken: str) -> None:
+        """Give QEMU the command that the guest asks for, if it asks for one.
+
+        Raises UserError if QEMU has anything to say about it.
+        """
+        if not spoken.startswith(ASKED):
+            return
+        line = spoken.removeprefix(ASKED)
+        command = {"execute": "human-monitor-command", "arguments": {"command-line": line}}
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(60)
+            connection.connect(str(self.path))
+            with connection.makefile("rw") as stream:
+                for request in ({"execute": "qmp_capabilities"}, command):
+                    print(json.dumps(request), file=stream, flush=True)
+                    answer = next(read_answers(stream))
+        if said := answer.get("error", answer.get("return")):
+            raise UserError(f"QEMU refuses '{line}': {said}")
+
+
+def read_answers(stream: Iterator[str]) -> Iterator[dict[str, object]]:
+    """Yield the answers to requests, without the greeting and events."""
+    for answer in map(json.loads, stream):
+        if "return" in answer or "error" in answer:
+            yield answer
+
+
+@contextmanager
+def make_monitor() -> Iterator[Monitor]:
+    """Yield a monitor whose socket is gone afterwards.
+
+    It does not lie in the build folder, as the path of a socket has to be short.
+    """
+    with TemporaryDirectory(prefix="qemu-") as folder:
+        yield Monitor(Path(folder) / "monitor")

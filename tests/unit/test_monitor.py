@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The commands that a guest asks QEMU's monitor for."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from harness.core import errors
+from harness.vm import monitor
+
+# A stand-in for QEMU: prints each command, and refuses those of an unknown device.
+QEMU = """
+import json, socket, sys
+with socket.socket(socket.AF_UNIX) as server:
+    server.bind(sys.argv[1])
+    server.listen()
+    print("listening", flush=True)
+    while True:
+        client, _ = server.accept()
+        with client, client.makefile("rw") as stream:
+            print(json.dumps({"QMP": {}}), file=stream, flush=True)
+            for number, request in enumerate(map(json.loads, stream)):
+                print(json.dumps({"event": "ACPI_DEVICE_OST"}), file=stream)
+                line = request.get("arguments", {}).get("command-line", "")
+                answer = "Error: unknown" if "unknown" in line else "" if line else {}
+                print(json.dumps({"return": answer}), file=stream, flush=True)
+                if number:
+                    print(line, flush=True)
+                    break
+"""
+
+
+@pytest.fixture
+def started() -> "Iterator[tuple[monitor.Monitor, subprocess.Popen[str]]]":
+    """A monitor, and the stand-in for QEMU that has it."""
+    with monitor.make_monitor() as made:
+        command = [sys.executable, "-c", QEMU, str(made.path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout and child.stdout.readline() == "listening\n"
+            yield made, child
+            child.kill()
+
+
+def test_command(started: "tuple[monitor.Monitor, subprocess.Popen[str]]") -> None:
+    made, child = started
+    made.obey("stage: nothing to do")
+    made.obey("monitor: device_add pc-dimm,id=dimm0")
+    made.obey("monitor: device_del dimm0")
+    assert child.stdout
+    assert child.stdout.readline() == "device_add pc-dimm,id=dimm0\n"
+    assert child.stdout.readline() == "device_del dimm0\n"
+    with pytest.raises(errors.UserError, match=r"QEMU refuses 'device_del unknown': Error: "):
+        made.obey("monitor: device_del unknown")
