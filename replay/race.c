@@ -3,24 +3,13 @@
  * Speed: every kernel and, as the limit, a bare non-temporal fill of the same
  * bytes, in turn over the same memory.
  */
-#define _GNU_SOURCE
-#include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <time.h>
-#ifdef __x86_64__
-#include <emmintrin.h>
-#endif
 
 #include "userspace.h"
 
 #define MAX_RUNNERS	8
 #define START_PFN	(1UL << 20)	/* 4 GiB: aligned to every order */
-
-struct summary {
-	double low, median, high;	/* quartiles */
-};
 
 /* Times are ns per struct page; runners are the kernels, then the limit. */
 struct result {
@@ -38,60 +27,29 @@ static const char *runner_name(unsigned int runner)
 	return runner < nr_kernels ? kernels[runner].name : "limit";
 }
 
-/* CPU time in ns: what else runs on the machine shall not count. */
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * 1e9 + t.tv_nsec;
-}
-
-static void fill(unsigned char *start, unsigned long bytes)
-{
-#ifdef __x86_64__
-	long long *end = (long long *)(start + bytes);
-
-	for (long long *p = (long long *)start; p < end; p += 8) {
-		_mm_stream_si64(p, 1);
-		_mm_stream_si64(p + 1, 2);
-		_mm_stream_si64(p + 2, 3);
-		_mm_stream_si64(p + 3, 4);
-		_mm_stream_si64(p + 4, 5);
-		_mm_stream_si64(p + 5, 6);
-		_mm_stream_si64(p + 6, 7);
-		_mm_stream_si64(p + 7, 8);
-	}
-#else
-	memset(start, 1, bytes);
-#endif
-}
-
 /* Fill what the kernels write: all, or the first entries of each compound page. */
 static void fill_memmap(const struct result *r, const struct replay_case *c)
 {
 	unsigned long size = layout->page_struct_size, step = 1UL << c->order;
 
 	if (!r->deduplicated)
-		fill(entry(c->start_pfn), c->nr_pages * size);
+		stream(entry(c->start_pfn), c->nr_pages * size);
 	else
 		for (unsigned long done = 0; done < c->nr_pages; done += step)
-			fill(entry(c->start_pfn + done), layout->dedup_pages * size);
-#ifdef __x86_64__
-	_mm_sfence();
-#endif
+			stream(entry(c->start_pfn + done), layout->dedup_pages * size);
+	stream_end();
 }
 
 static double time_one(unsigned int runner, const struct result *r, const struct replay_case *c)
 {
-	double start = now();
+	double start = cpu_time();
 
 	crash_kernel = runner_name(runner);
 	if (runner == limit)
 		fill_memmap(r, c);
 	else
 		kernels[runner].side->run(c);
-	return (now() - start) / r->nr_pages;
+	return (cpu_time() - start) / r->nr_pages;
 }
 
 static void measure(struct result *r, const struct replay_case *c)
@@ -115,34 +73,6 @@ static void measure(struct result *r, const struct replay_case *c)
 		}
 }
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static struct summary summarise(const double *values, unsigned int n)
-{
-	double v[MAX_ROUNDS];
-
-	memcpy(v, values, n * sizeof(*v));
-	qsort(v, n, sizeof(*v), ascending);
-	return (struct summary) {
-		v[n / 4], (v[n / 2] + v[(n - 1) / 2]) / 2, v[n - 1 - n / 4],
-	};
-}
-
-/* Median over the rounds of @a's time divided by @b's in the same round. */
-static double ratio(const struct result *r, unsigned int a, unsigned int b)
-{
-	double quotient[MAX_ROUNDS];
-
-	for (unsigned int i = 0; i < r->rounds; i++)
-		quotient[i] = r->sample[a][i] / r->sample[b][i];
-	return summarise(quotient, r->rounds).median;
-}
-
 static void print_head(void)
 {
 	printf("order");
@@ -162,7 +92,8 @@ static void print_row(const struct result *r)
 		printf("  %6.2f +-%2.0f%%", s.median, (s.high - s.low) / s.median * 50);
 	}
 	for (unsigned int i = 1; i < nr_kernels; i++)
-		printf("  %12.2fx %13.2fx", ratio(r, 0, i), ratio(r, i, limit));
+		printf("  %12.2fx %13.2fx", median_ratio(r->sample[0], r->sample[i], r->rounds),
+		       median_ratio(r->sample[i], r->sample[limit], r->rounds));
 	printf("\n");
 	fflush(stdout);
 }
@@ -181,14 +112,6 @@ static void print_first_touch(const struct result *results, unsigned int n)
 	}
 	proc_value("/proc/self/smaps_rollup", "AnonHugePages", huge, sizeof(huge));
 	printf("; at the end %lu MiB in huge pages\n", strtoul(huge, NULL, 10) / 1024);
-}
-
-static void write_list(FILE *json, const char *name, const double *values, unsigned int n)
-{
-	fprintf(json, "\"%s\": [", name);
-	for (unsigned int i = 0; i < n; i++)
-		fprintf(json, "%s%.4f", i ? ", " : "", values[i]);
-	fprintf(json, "]");
 }
 
 static void write_json(FILE *json, const char *cpu, const struct result *results,
@@ -214,29 +137,12 @@ static void write_json(FILE *json, const char *cpu, const struct result *results
 		die("cannot write the samples: is the disk full?");
 }
 
-/* The largest of @wanted, a half of it, a quarter... whose memmap fits. */
-static unsigned long fitting_gib(unsigned long wanted)
-{
-	unsigned long gib = wanted, room;
-	char kib[64];
-
-	proc_value("/proc/meminfo", "MemAvailable", kib, sizeof(kib));
-	room = strtoul(kib, NULL, 10) / 4 * 3 * 1024;
-	while (gib > 1 && (gib * GIB >> layout->page_shift) * layout->page_struct_size > room)
-		gib /= 2;
-	if (gib != wanted)
-		printf("%lu MiB of memory can be used: %lu GiB instead of %lu GiB\n",
-		       room / MIB, gib, wanted);
-	return gib;
-}
-
 int race(const struct race_options *options)
 {
 	struct replay_case c = { .start_pfn = START_PFN, .altmap = 1 };
 	struct result *results = calloc(options->nr_orders, sizeof(*results));
 	FILE *json = options->json ? fopen(options->json, "w") : NULL;
 	unsigned long gib = fitting_gib(options->device_gib);
-	cpu_set_t cpus;
 	char cpu[128];
 
 	if (!results)
@@ -245,9 +151,7 @@ int race(const struct race_options *options)
 		die("cannot write %s: choose another file", options->json);
 	limit = nr_kernels;
 	nr_runners = nr_kernels + 1;
-	CPU_ZERO(&cpus);
-	CPU_SET(sched_getcpu(), &cpus);
-	sched_setaffinity(0, sizeof(cpus), &cpus);
+	stay_on_cpu();
 
 	c.nr_pages = gib * GIB >> layout->page_shift;
 	window_open(c.nr_pages * layout->page_struct_size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The user-space half of the replay program. Calls go one way:
- * main -> check, race -> events, case, window, crash, machine -> kernels.
+ * main -> check, race -> events, case, window, timing, crash, machine -> kernels.
  */
 #ifndef REPLAY_USERSPACE_H
 #define REPLAY_USERSPACE_H
@@ -79,9 +79,28 @@ int check_matrix(void);
 int check_random(unsigned long nr_cases, uint64_t seed);
 int check_one(const struct replay_case *c);
 
+/* timing.c: what a race needs */
+#define MAX_ROUNDS	1000
+
+struct summary {
+	double low, median, high;	/* quartiles */
+};
+
+void stay_on_cpu(void);
+/* CPU time in ns: what else runs on the machine shall not count. */
+double cpu_time(void);
+/* The limit: a bare non-temporal fill; stream_end() orders it. */
+void stream(unsigned char *start, unsigned long bytes);
+void stream_end(void);
+struct summary summarise(const double *values, unsigned int n);
+/* Median of the quotients of each round. */
+double median_ratio(const double *over, const double *under, unsigned int n);
+void write_list(FILE *json, const char *name, const double *values, unsigned int n);
+/* The largest of @wanted, a half of it, a quarter... whose memmap fits. */
+unsigned long fitting_gib(unsigned long wanted);
+
 /* race.c */
 #define MAX_ORDERS	32
-#define MAX_ROUNDS	1000
 
 struct race_options {
 	const char *json;		/* file for the raw samples, or NULL */

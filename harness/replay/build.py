@@ -20,7 +20,7 @@ from harness.core.errors import UserError
 from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.core.progress import announce
-from harness.kernel.config import MEASURED, KernelConfig, configure
+from harness.kernel.config import MEASURED, WITH_KMSAN, KernelConfig, configure
 from harness.kernel.toolchain import Toolchain, compile_like_mm_init, split_targets
 from harness.kernel.tree import Trees
 
@@ -48,7 +48,7 @@ CONFIGS = {
         replace(
             DEFAULT,
             name="page80",
-            lines=("CONFIG_KMSAN=y",),
+            lines=WITH_KMSAN,
             tools=CLANG,
             args=("KMSAN_SANITIZE=n",),
         ),
@@ -97,6 +97,17 @@ class Objects:
         args = ("-s", *self.config.args, *targets)
         self.config.tools.make(self.options, self.tree, self.out, what, *args, jobs=jobs)
 
+    def prepare(self, *targets: str) -> None:
+        """Configure the kernel and make targets; Raises UserError as make() does."""
+        self.out.mkdir(parents=True, exist_ok=True)
+        drop_others(self.out)
+        announce(f"replay: {', '.join(targets)} of {self.tree.name} ({self.config.name})")
+        # Each time, as a change of the tree can bring new options; .config stays if it is the same.
+        configure(
+            self.options, self.config, self.tree, self.out, f"the replay ({self.config.name})"
+        )
+        self.make(*targets)
+
     def tool(self, name: str) -> str:
         """Return the program of binutils that fits the objects."""
         return self.config.tools.architecture.cross + name
@@ -112,15 +123,25 @@ class Objects:
             for line in run([self.tool("nm"), "-u", obj], f"nm {obj.name}").splitlines()
         }
 
-    def link_side(self, name: str, mm_init: Path, as_name: str = "") -> Path:
-        """Return mm_init and the shim as one object, NAME.o.
+    def link_side(
+        self,
+        name: str,
+        mm_init: Path,
+        as_name: str = "",
+        *,
+        more: Sequence[Path] = (),
+        shim: str = "shim.o",
+        imported: Sequence[str] = IMPORTED,
+    ) -> Path:
+        """Return mm_init, the shim and more objects as one object, NAME.o.
 
         Only its symbol AS_NAME_side, or else NAME_side, is visible.
         """
         whole, made = self.out / f"{name}.whole.o", self.out / f"{name}.o"
-        objects = [self.out / "shim.o", mm_init]
+        objects = [self.out / shim, mm_init, *more]
         library = self.config.tools.architecture.library
-        routines = [library[name] for name in sorted(self.list_undefined(mm_init) & library.keys())]
+        needed = set().union(*(self.list_undefined(obj) for obj in objects))
+        routines = [library[name] for name in sorted(needed & library.keys())]
         for jobs, some in split_targets(routines):
             self.make(*some, jobs=jobs)
         objects += [self.out / routine for routine in routines]
@@ -141,7 +162,7 @@ class Objects:
             [
                 objcopy,
                 f"--redefine-sym=k_{EXPORTED}={as_name or name}_side",
-                *(f"--redefine-sym=k_{symbol}={symbol}" for symbol in IMPORTED),
+                *(f"--redefine-sym=k_{symbol}={symbol}" for symbol in imported),
                 made,
             ],
             f"objcopy {name}",
@@ -153,15 +174,9 @@ def build_objects(options: Options, where: Path, config: KernelConfig) -> Object
     """Return the kernel in where, configured, with mm/mm_init.o and the shim up to date."""
     name = f"{config.name}-{where.name}"
     key = digest(config.text(), config.tools.version(), str(where))
-    out = options.build / "replay" / f"{name}-{key}"
-    out.mkdir(parents=True, exist_ok=True)
-    drop_others(out)
-    kernel = Objects(where, config, out, options)
-    announce(f"replay: mm/mm_init.o of {where.name} ({config.name})")
-    # Each time, as a change of the tree can bring new options; .config stays if it is the same.
-    configure(options, config, where, out, f"the replay ({config.name})")
-    kernel.make("mm/mm_init.o")
-    kernel.compile(REPLAY / "shim.c", out / "shim.o")
+    kernel = Objects(where, config, options.build / "replay" / f"{name}-{key}", options)
+    kernel.prepare("mm/mm_init.o")
+    kernel.compile(REPLAY / "shim.c", kernel.out / "shim.o")
     return kernel
 
 
@@ -198,12 +213,22 @@ def list_unexpected(names: Sequence[str]) -> str:
     )
 
 
-def link_program(kernel: Objects, sides: Sequence[Path], made: Path) -> Path:
-    """Link the kernels with the user-space half; made appears only when it is whole."""
-    names = sorted(set().union(*(kernel.list_undefined(obj) for obj in sides)) - set(IMPORTED))
+def list_sources() -> list[Path]:
+    """Return the C files of the replay's user-space half."""
+    return sorted(source for source in REPLAY.glob("*.c") if source.name != "shim.c")
+
+
+def link_program(
+    kernel: Objects,
+    sides: Sequence[Path],
+    made: Path,
+    sources: Sequence[Path] | None = None,
+    imported: Sequence[str] = IMPORTED,
+) -> Path:
+    """Link the kernels with sources, the user-space half; made appears only when it is whole."""
+    names = sorted(set().union(*(kernel.list_undefined(obj) for obj in sides)) - set(imported))
     assembly, part = made.with_suffix(".S"), made.with_suffix(".tmp")
     assembly.write_text(list_unexpected(names))
-    sources = sorted(source for source in REPLAY.glob("*.c") if source.name != "shim.c")
     run(
         [
             kernel.tool("gcc"),
@@ -218,7 +243,7 @@ def link_program(kernel: Objects, sides: Sequence[Path], made: Path) -> Path:
             "-Wl,--no-warn-rwx-segments",
             "-o",
             part,
-            *sources,
+            *(sources or list_sources()),
             assembly,
             *sides,
         ],
@@ -227,21 +252,23 @@ def link_program(kernel: Objects, sides: Sequence[Path], made: Path) -> Path:
     return part.rename(made)
 
 
-def mutate_object(after: Objects, name: str, edits: Sequence[Sequence[str]]) -> Path:
-    """Return the object of the series' mm/mm_init.c after edits, pairs of an old and a new text.
+def mutate_object(
+    after: Objects, name: str, edits: Sequence[Sequence[str]], file: str = "mm_init"
+) -> Path:
+    """Return the object of the series' mm/FILE.c after edits, pairs of an old and a new text.
 
     Raises UserError if an old text does not occur exactly once.
     """
-    text = (after.tree / "mm/mm_init.c").read_text()
+    text = (after.tree / f"mm/{file}.c").read_text()
     for old, new in edits:
         if text.count(old) != 1:
             raise UserError(
-                f"mutation {name}: {text.count(old)} times in mm/mm_init.c, not once: {old!r}"
+                f"mutation {name}: {text.count(old)} times in mm/{file}.c, not once: {old!r}"
             )
         text = text.replace(old, new)
     source = after.out / f"{name}.c"
     source.write_text(text)
-    return after.compile(source, source.with_suffix(".mm_init.o"), f"-I{after.tree / 'mm'}")
+    return after.compile(source, source.with_suffix(f".{file}.o"), f"-I{after.tree / 'mm'}")
 
 
 def build_mutant(

@@ -20,11 +20,13 @@ LINE = re.compile(r"^ *([0-9a-f]+):\t(\S+) *(?:([0-9a-f]+) <)?")
 NORETURN = re.compile(r"\b(?:__stack_chk_fail|__fortify_panic)\b")
 
 
-def list_instructions(obj: Path, function: str = FUNCTION) -> dict[int, tuple[str, int | None]]:
+def list_instructions(
+    obj: Path, function: str = FUNCTION, publisher: str = ""
+) -> dict[int, tuple[str, int | None]]:
     """Return the mnemonic and the jump target of each instruction, by address.
 
-    A call that does not return has the mnemonic "noreturn". Raises UserError when the object lacks
-    the function.
+    A call that does not return has the mnemonic "noreturn", one of publisher "publish". Raises
+    UserError when the object lacks the function.
     """
     text = run(["objdump", "-dr", "--no-show-raw-insn", obj], f"objdump {obj.name}")
     found = re.search(rf"<{function}>:\n(.*?)(?:\n\n|\Z)", text, re.S)
@@ -38,17 +40,19 @@ def list_instructions(obj: Path, function: str = FUNCTION) -> dict[int, tuple[st
             code[address] = match[2], int(match[3], 16) if match[3] else None
         elif NORETURN.search(line):
             code[address] = "noreturn", None
+        elif publisher and re.search(rf"\b{publisher}\b", line):
+            code[address] = "publish", None
     return code
 
 
-def find_undrained(obj: Path, function: str = FUNCTION) -> list[str]:
+def find_undrained(obj: Path, function: str = FUNCTION, publisher: str = "") -> list[str]:
     """Return what is wrong with the function, or nothing.
 
-    It is wrong when there is no MOVNTI, or when one reaches the end of the function without SFENCE.
-    A jump out of the function, such as a tail call, counts as its end. Raises UserError as
-    list_instructions() does.
+    It is wrong when there is no MOVNTI, or when one reaches the end of the function, or a call of
+    publisher, without SFENCE. A jump out of the function, such as a tail call, counts as its end.
+    Raises UserError as list_instructions() does.
     """
-    code = list_instructions(obj, function)
+    code = list_instructions(obj, function, publisher)
     addresses = sorted(code)
     after = dict(itertools.pairwise(addresses))
     pending = [address for address in addresses if code[address][0] == "movnti"]
@@ -65,6 +69,8 @@ def find_undrained(obj: Path, function: str = FUNCTION) -> list[str]:
         name, target = code[address]
         if name == "sfence":
             continue
+        if name == "publish":
+            return [f"{function}() calls {publisher}() after MOVNTI without SFENCE"]
         if name.startswith("ret") or (name == "jmp" and target is None):
             return [f"MOVNTI reaches the end of {function}() without SFENCE"]
         if name.startswith("j") and target is not None:

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`make replay-boot`: compare and race how both kernels initialise boot memory."""
+
+import datetime
+import json
+import statistics
+from pathlib import Path
+from typing import Any
+
+from harness.core.command import git, run
+from harness.core.cpu import describe_cpu
+from harness.core.options import Options
+from harness.core.progress import announce, say
+from harness.core.stages import run_stage
+from harness.kernel import tree
+from harness.replay.boot_build import build_boot
+
+RANDOM_CASES = 1000
+SEED = 1
+ROUNDS = 15
+# GiB of the zone; the last one makes the verdict.
+ZONES = (16, 100)
+
+
+def compare_boots(boot: Path) -> str:
+    """Compare what the kernels do and return what was compared.
+
+    Raises UserError at a difference.
+    """
+    announce("comparing memmaps and free lists byte for byte")
+    text = run([boot, "matrix"], "comparing the memmaps", progress=print)
+    announce(f"comparing those of {RANDOM_CASES} random cases")
+    words = ["random", "0", str(RANDOM_CASES), str(SEED)]
+    return text + run([boot, *words], "comparing the memmaps", progress=print)
+
+
+def race_kernels(boot: Path, folder: Path) -> tuple[str, dict[str, Any]]:
+    """Race the kernels and return the tables and the raw samples."""
+    text = ""
+    samples: dict[str, Any] = {"results": []}
+    for gib in ZONES:
+        announce(f"racing: zone of {gib} GiB")
+        part = folder / "race.tmp"
+        text += "\n" + run([boot, "race", str(gib), str(ROUNDS), part], "racing", progress=print)
+        raced = json.loads(part.read_text())
+        part.unlink()
+        samples["results"] += raced.pop("results")
+        samples |= raced
+    return text, samples
+
+
+def find_ratio(race: dict[str, list[float]], over: str, under: str) -> float:
+    """Return the median of each round's ratio."""
+    return statistics.median(a / b for a, b in zip(race[over], race[under], strict=True))
+
+
+def format_verdict(samples: dict[str, Any]) -> str:
+    """Return the last line: deferred initialisation of the largest zone."""
+    race = [result for result in samples["results"] if result["what"] == "deferred"][-1]["samples"]
+    faster, over = find_ratio(race, "base", "series"), find_ratio(race, "series", "limit")
+    return f"boot: series is {faster:.2f}x as fast as base, {over:.2f}x the limit"
+
+
+def run_boot(options: Options) -> None:
+    """Build, compare, race, and write table and samples; Raises UserError as the stages do."""
+    trees = tree.apply_series(options)
+    made = build_boot(options, trees)
+    folder = options.build / "replay" / "boot-result"
+    folder.mkdir(parents=True, exist_ok=True)
+    text = compare_boots(made)
+    table, samples = race_kernels(made, folder)
+    samples |= {
+        "cpu": describe_cpu(),
+        "date": datetime.date.today().isoformat(),
+        "base": git(trees.base, "rev-parse", "HEAD"),
+        "series": git(trees.series, "rev-parse", "HEAD"),
+    }
+    verdict = format_verdict(samples)
+    (folder / "boot.txt").write_text(f"{text}{table}\n{verdict}\n")
+    (folder / "boot.json").write_text(json.dumps(samples, indent=1) + "\n")
+    say(f"table and raw samples: {folder}")
+    say(f"the program, which runs on any x86-64 Linux: {made}")
+    print(verdict)
+
+
+if __name__ == "__main__":
+    run_stage(run_boot)

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the two halves of the boot replay tell each other, on top of ../replay.h:
+ * only plain C types may cross this line.
+ */
+#ifndef REPLAY_BOOT_H
+#define REPLAY_BOOT_H
+
+#include "../replay.h"
+
+/* Which function runs. */
+enum boot_what {
+	BOOT_DEFERRED,		/* deferred_init_memmap_job(): initialise and free */
+	BOOT_EARLY,		/* memmap_init_range(), MEMINIT_EARLY */
+	BOOT_HOTPLUG,		/* memmap_init_range(), MEMINIT_HOTPLUG */
+	NR_BOOT
+};
+
+#define BOOT_MAX_RESERVED	16
+
+/* One call; pfns and lengths in base pages. */
+struct boot_case {
+	enum boot_what what;
+	unsigned long start_pfn;
+	unsigned long nr_pages;
+	unsigned int zone;		/* number of the zone */
+	unsigned int node;
+	unsigned int checked;		/* as check_pages= of the command line */
+	unsigned int isolate;		/* memmap_init_range(): isolate the pageblocks */
+	enum replay_poison poison;
+	/* Memory that is not free, from one pfn to another; BOOT_DEFERRED only. */
+	unsigned int nr_reserved;
+	unsigned long reserved[BOOT_MAX_RESERVED][2];
+};
+
+/* One kernel. side.run is not there. */
+struct boot_side {
+	struct replay_side side;
+	/*
+	 * Zone, pageblock bitmaps and counters lie in @state, at one address for
+	 * all kernels. Fills them, memblock, and the entries of reserved memory.
+	 */
+	void (*prepare)(const struct boot_case *c, void *state);
+	void (*run)(const struct boot_case *c);
+	/* Calls boot_free() for each block on a free list, in order. */
+	void (*walk)(const struct boot_case *c);
+	const char *const *migratetypes;
+	unsigned long state_size;	/* bytes */
+	unsigned long block_pages;	/* of MAX_PAGE_ORDER */
+	unsigned int zones[2];		/* ZONE_NORMAL, ZONE_MOVABLE */
+	unsigned int can_check;		/* check_pages can be switched on */
+};
+
+/* Called by the shims, defined in user space. */
+void boot_free(unsigned int order, unsigned int migratetype, unsigned long page);
+void boot_ref_set(unsigned long page, int count);
+void boot_warn(void);
+
+#endif

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Equality: each kernel initialises the same poisoned memmap and frees the same
+ * memory. Then these are compared with what the base left: every byte of the
+ * memmap and of guards on both sides, every byte of zone, pageblock bitmaps and
+ * counters, the blocks on the free lists in their order, and the last
+ * page_ref_set of each page.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace.h"
+
+#define GUARD		1024UL			/* entries on either side */
+#define START_PFN	(1UL << 20)
+#define MAX_PAGES	(640UL << 10)		/* more than two batches */
+#define MAX_BLOCKS	(1UL << 18)
+#define MAX_REPORTS	20
+
+struct block {
+	unsigned int order, migratetype;
+	unsigned long pfn;
+};
+
+static unsigned char *snapshot, *state_snapshot;
+static struct block *blocks, *base_blocks;
+static unsigned long nr_blocks, nr_base_blocks, nr_warnings, nr_base_warnings;
+/* The last count of each page of the window, -1 for none. */
+static signed char *counts, *base_counts;
+static bool counting;
+static unsigned long first_pfn, nr_checked, nr_failed, nr_entries;
+
+/* The kernels keep their stack aligned to 8 bytes only, so: no SSE here. */
+#define CALLED_BY_KERNEL __attribute__((target("general-regs-only")))
+
+CALLED_BY_KERNEL void boot_free(unsigned int order, unsigned int migratetype, unsigned long page)
+{
+	if (nr_blocks < MAX_BLOCKS) {
+		blocks[nr_blocks].order = order;
+		blocks[nr_blocks].migratetype = migratetype;
+		blocks[nr_blocks].pfn = page;
+	}
+	nr_blocks++;
+}
+
+CALLED_BY_KERNEL void boot_ref_set(unsigned long page, int count)
+{
+	if (counting)
+		counts[(page - (unsigned long)entry(first_pfn)) / layout->page_struct_size] = count;
+}
+
+CALLED_BY_KERNEL void boot_warn(void)
+{
+	nr_warnings++;
+}
+
+/* splitmix64 */
+static uint64_t next_random(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return z ^ z >> 31;
+}
+
+static unsigned long below(uint64_t *state, unsigned long n)
+{
+	return next_random(state) % n;
+}
+
+static void *allocate(size_t bytes)
+{
+	void *made = malloc(bytes);
+
+	if (!made)
+		die("cannot allocate %zu MiB: free some memory", bytes / MIB);
+	return made;
+}
+
+static void prepare(void)
+{
+	window_open((MAX_PAGES + 2 * GUARD) * layout->page_struct_size);
+	snapshot = allocate((MAX_PAGES + 2 * GUARD) * layout->page_struct_size);
+	state_snapshot = allocate(boot_side(&kernels[0])->state_size);
+	blocks = allocate(MAX_BLOCKS * sizeof(*blocks));
+	base_blocks = allocate(MAX_BLOCKS * sizeof(*base_blocks));
+	counts = allocate(MAX_PAGES + 2 * GUARD);
+	base_counts = allocate(MAX_PAGES + 2 * GUARD);
+}
+
+static void poison(unsigned char *start, unsigned long bytes, enum replay_poison how)
+{
+	uint64_t state = 1;
+
+	if (how != POISON_RANDOM) {
+		memset(start, how == POISON_ONES ? 0xff : 0, bytes);
+		return;
+	}
+	for (unsigned long i = 0; i < bytes; i += 8) {
+		uint64_t r = next_random(&state);
+
+		memcpy(start + i, &r, 8);
+	}
+}
+
+static const char *field_at(unsigned int offset)
+{
+	const struct replay_field *f;
+
+	for (f = layout->fields; f->name; f++)
+		if (offset >= f->offset && offset < f->offset + f->size)
+			return f->name;
+	return "padding";
+}
+
+static unsigned long first_difference(const unsigned char *a, const unsigned char *b,
+				      unsigned long bytes, unsigned long *nr)
+{
+	unsigned long first = bytes;
+
+	*nr = 0;
+	for (unsigned long i = 0; i < bytes; i++)
+		if (a[i] != b[i] && !(*nr)++)
+			first = i;
+	return first;
+}
+
+static bool differ_in_memmap(const unsigned char *start, unsigned long bytes,
+			     const struct boot_case *c, char *text, size_t size)
+{
+	unsigned long nr, at, pfn;
+	unsigned int offset;
+
+	if (!memcmp(start, snapshot, bytes))
+		return false;
+	at = first_difference(start, snapshot, bytes, &nr);
+	pfn = pfn_of(start + at);
+	offset = at % layout->page_struct_size;
+	snprintf(text, size, "pfn 0x%lx%s, offset %u, %s: 0x%02x, base 0x%02x; %lu bytes differ",
+		 pfn, pfn < c->start_pfn || pfn >= c->start_pfn + c->nr_pages ?
+		 " (outside of the range)" : "",
+		 offset, field_at(offset), start[at], snapshot[at], nr);
+	return true;
+}
+
+static bool differ_in_lists(char *text, size_t size)
+{
+	const char *const *types = boot_side(&kernels[0])->migratetypes;
+	unsigned long i, most = nr_blocks > nr_base_blocks ? nr_blocks : nr_base_blocks;
+	const struct block *b;
+
+	for (i = 0; i < most && i < nr_blocks && i < nr_base_blocks; i++)
+		if (memcmp(&blocks[i], &base_blocks[i], sizeof(*blocks)))
+			break;
+	if (i == most)
+		return false;
+	b = i < nr_blocks ? &blocks[i] : &base_blocks[i];
+	snprintf(text, size,
+		 "free lists: block %lu, of order %u, %s, at pfn 0x%lx, is not the base's; %lu blocks, base %lu",
+		 i, b->order, types[b->migratetype], pfn_of((void *)b->pfn), nr_blocks, nr_base_blocks);
+	return true;
+}
+
+static bool differ_in_counts(unsigned long entries, char *text, size_t size)
+{
+	for (unsigned long i = 0; i < entries; i++)
+		if (counts[i] != base_counts[i]) {
+			snprintf(text, size, "last page_ref_set of pfn 0x%lx: %d, base %d",
+				 first_pfn + i, counts[i], base_counts[i]);
+			return true;
+		}
+	return false;
+}
+
+static bool differ_in_state(char *text, size_t size)
+{
+	unsigned long nr, at, bytes = boot_side(&kernels[0])->state_size;
+
+	if (nr_warnings != nr_base_warnings) {
+		snprintf(text, size, "%lu warnings, base %lu", nr_warnings, nr_base_warnings);
+		return true;
+	}
+	if (!memcmp(boot_state(), state_snapshot, bytes))
+		return false;
+	at = first_difference(boot_state(), state_snapshot, bytes, &nr);
+	snprintf(text, size, "zone, bitmaps or counters: offset %lu; %lu bytes differ", at, nr);
+	return true;
+}
+
+static void swap_records(void)
+{
+	struct block *b = blocks;
+	signed char *c = counts;
+
+	blocks = base_blocks;
+	base_blocks = b;
+	counts = base_counts;
+	base_counts = c;
+	nr_base_blocks = nr_blocks;
+	nr_base_warnings = nr_warnings;
+}
+
+/* Runs all the kernels; reports what departs from the base. */
+static void check(const struct boot_case *c, const char *name)
+{
+	unsigned long entries = c->nr_pages + 2 * GUARD, bytes = entries * layout->page_struct_size;
+	unsigned char *start;
+	char text[256];
+
+	first_pfn = c->start_pfn - GUARD;
+	start = window_place(first_pfn);
+	crash_context = name;
+	for (unsigned int i = 0; i < nr_kernels; i++) {
+		const struct boot_side *side = boot_side(&kernels[i]);
+
+		crash_kernel = kernels[i].name;
+		poison(start, bytes, c->poison);
+		memset(counts, -1, entries);
+		nr_blocks = 0;
+		nr_warnings = 0;
+		side->prepare(c, boot_state());
+		counting = layout->can_trace && c->poison != POISON_ONES;
+		side->side.trace(counting);
+		side->run(c);
+		side->side.trace(0);
+		counting = false;
+		side->walk(c);
+		if (nr_blocks > MAX_BLOCKS)
+			die("%s: %lu free blocks, room is for %lu: enlarge MAX_BLOCKS", name,
+			    nr_blocks, MAX_BLOCKS);
+		if (!i) {
+			memcpy(snapshot, start, bytes);
+			memcpy(state_snapshot, boot_state(), side->state_size);
+			swap_records();
+			continue;
+		}
+		if (!differ_in_memmap(start, bytes, c, text, sizeof(text)) &&
+		    !differ_in_lists(text, sizeof(text)) &&
+		    !differ_in_counts(entries, text, sizeof(text)) &&
+		    !differ_in_state(text, sizeof(text)))
+			continue;
+		printf("DIFFERS %s\n  %s: %s\n", name, kernels[i].name, text);
+		if (++nr_failed == MAX_REPORTS) {
+			printf("stopped at the %dth difference\n", MAX_REPORTS);
+			exit(1);
+		}
+	}
+	nr_checked++;
+	nr_entries += c->nr_pages;
+}
+
+static void reserve(struct boot_case *c, unsigned long from, unsigned long to)
+{
+	unsigned long end = c->start_pfn + c->nr_pages;
+
+	if (from < c->start_pfn || from >= end || from >= to || c->nr_reserved == BOOT_MAX_RESERVED)
+		return;
+	c->reserved[c->nr_reserved][0] = from;
+	c->reserved[c->nr_reserved++][1] = to < end ? to : end;
+}
+
+/* Where memory is reserved; false if there is no such pattern. */
+static bool reserve_pattern(struct boot_case *c, unsigned int pattern)
+{
+	unsigned long block = boot_side(&kernels[0])->block_pages, start = c->start_pfn;
+	unsigned long end = start + c->nr_pages;
+
+	switch (pattern) {
+	case 0:			/* nothing */
+		return true;
+	case 1:			/* single pages at the edges of blocks */
+		reserve(c, start, start + 1);
+		reserve(c, start + 3 * block - 1, start + 3 * block);
+		reserve(c, start + 5 * block, start + 5 * block + 1);
+		reserve(c, end - 1, end);
+		return true;
+	case 2:			/* halves of blocks, and whole ones */
+		reserve(c, start + block / 2, start + block);
+		reserve(c, start + 2 * block, start + 3 * block);
+		reserve(c, start + 4 * block + 3, start + 6 * block + 5);
+		reserve(c, end - block / 2, end);
+		return true;
+	case 3:			/* all but one block in the middle */
+		reserve(c, start, start + 4 * block);
+		reserve(c, start + 5 * block, end);
+		return true;
+	}
+	return false;
+}
+
+/* Case @number of the list; false behind its end. */
+static bool matrix_case(unsigned long number, struct boot_case *c)
+{
+	const struct boot_side *side = boot_side(&kernels[0]);
+	unsigned long section = layout->pages_per_section;
+	const unsigned long lengths[] = { section, 3 * section, 640UL << 10, 2 * section - 512 };
+	const unsigned int nodes[] = { 0, 1 % layout->nr_nodes, layout->nr_nodes - 1 };
+	unsigned int pattern;
+
+	*c = (struct boot_case) { .node = nodes[number % 3], .zone = side->zones[number / 3 & 1] };
+	c->poison = number % NR_POISON;
+	number /= NR_POISON;
+	c->what = number % NR_BOOT;
+	number /= NR_BOOT;
+	c->checked = side->can_check && number & 1;
+	c->isolate = number & 1;
+	number /= 2;
+	c->nr_pages = lengths[number % 4];
+	number /= 4;
+	c->start_pfn = START_PFN + (number & 1 ? 7 * section : 0);
+	pattern = number / 2;
+	return reserve_pattern(c, pattern);
+}
+
+static void random_case(uint64_t seed, unsigned long number, struct boot_case *c)
+{
+	const struct boot_side *side = boot_side(&kernels[0]);
+	uint64_t state = seed * 0x100000001b3 + number;
+	unsigned long section = layout->pages_per_section, pfn;
+
+	*c = (struct boot_case) {
+		.what = below(&state, 3) ? BOOT_DEFERRED : below(&state, NR_BOOT),
+		.zone = side->zones[below(&state, 2)],
+		.node = below(&state, layout->nr_nodes),
+		.checked = side->can_check && !below(&state, 4),
+		.isolate = below(&state, 2),
+		.poison = below(&state, NR_POISON),
+		.start_pfn = START_PFN + below(&state, 64) * section,
+		.nr_pages = (1 + below(&state, 4)) * section,
+	};
+	if (!below(&state, 8))
+		c->nr_pages = MAX_PAGES;
+	/* The zone ends anywhere; it starts where a section does, as what is deferred. */
+	if (!below(&state, 3))
+		c->nr_pages -= below(&state, section);
+	if (c->what != BOOT_DEFERRED && below(&state, 2)) {
+		unsigned long skip = below(&state, c->nr_pages);
+
+		c->start_pfn += skip;
+		c->nr_pages -= skip;
+	}
+	for (pfn = c->start_pfn; below(&state, 8); ) {
+		unsigned long from = pfn + below(&state, 1UL << below(&state, 16));
+		unsigned long to = from + 1 + below(&state, 1UL << below(&state, 14));
+
+		reserve(c, from, to);
+		pfn = to + 1;
+	}
+}
+
+int check_cases(enum boot_list list, unsigned long first, unsigned long nr, uint64_t seed)
+{
+	struct boot_case c;
+	char name[CASE_TEXT];
+
+	prepare();
+	for (unsigned long i = first; i - first < nr; i++) {
+		if (list == LIST_RANDOM) {
+			random_case(seed, i, &c);
+			snprintf(name, sizeof(name), "%s: boot random %lu 1 %lu",
+				 boot_name(c.what), i, (unsigned long)seed);
+		} else {
+			if (!matrix_case(i, &c))
+				break;
+			snprintf(name, sizeof(name), "%s: boot matrix %lu 1", boot_name(c.what), i);
+		}
+		check(&c, name);
+	}
+	printf("%lu case%s, %lu struct pages: ", nr_checked, nr_checked == 1 ? "" : "s", nr_entries);
+	if (nr_failed)
+		printf("differs from base %lu times\n", nr_failed);
+	else
+		printf("as base, byte for byte\n");
+	return nr_failed ? 1 : 0;
+}

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The boot replay: memmap and free lists are the base's, each mutation is found."""
+
+import functools
+import json
+import subprocess
+import tomllib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import need
+
+from harness.core import options
+from harness.core.folders import ROOT
+from harness.kernel import tree
+from harness.replay import boot, boot_build
+from harness.replay.build import Objects
+from harness.replay.drain import find_undrained
+
+MUTATIONS = tomllib.loads((ROOT / "replay/boot/mutations.toml").read_text())
+# The others run in make test-all only.
+SHORT = {
+    "default",
+    "keys",
+    "wrong-refcount",
+    "stale-next-link",
+    "page-too-many",
+    "freed-at-the-head",
+}
+DRAINED = ("deferred_init_memmap_chunk", "__free_pages_core")
+Program = Callable[[str], Path]
+Pair = Callable[[str], tuple[Objects, Objects]]
+Done = subprocess.CompletedProcess[str]
+
+
+def mark(names: Iterable[str]) -> list[Any]:
+    """Return the names as parameters, of which make test runs those in SHORT."""
+    return [pytest.param(name, marks=[] if name in SHORT else [pytest.mark.full]) for name in names]
+
+
+def run(made: Path, *words: str) -> Done:
+    """Run a boot replay program to its end."""
+    return subprocess.run([made, *words], capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture(scope="session")
+def built(chosen: options.Options, trees: tree.Trees) -> Program:
+    """Build the program of a configuration, once; skips where a tool is missing."""
+
+    @functools.cache
+    def make(name: str) -> Path:
+        need(boot_build.CONFIGS[name].missing())
+        return boot_build.build_boot(chosen, trees, name)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def pair(chosen: options.Options, trees: tree.Trees) -> Pair:
+    """Both kernels of a configuration, made once."""
+    return functools.cache(lambda name: boot_build.build_pair(chosen, trees, name))
+
+
+@pytest.mark.parametrize("name", mark(boot_build.CONFIGS))
+def test_same_boot(built: Program, name: str) -> None:
+    made = built(name)
+    told = run(made, "info").stdout
+    assert ("check_pages=" in told) == ("JUMP_LABEL" not in boot_build.CONFIGS[name].text())
+    assert ("page_ref_set" in told) == (name == "trace")
+    for words in (["matrix"], ["random", "0", "300"]):
+        done = run(made, *words)
+        assert not done.returncode and "as base, byte for byte" in done.stdout, (
+            done.stdout + done.stderr
+        )
+
+
+@pytest.mark.parametrize("name", mark(["default", "keys", "trace", "pageblock", "nomemcg"]))
+def test_copies_are_drained_before_they_are_freed(pair: Pair, name: str) -> None:
+    need(boot_build.CONFIGS[name].missing())
+    assert find_undrained(pair(name)[1].out / "mm/mm_init.o", *DRAINED) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name, mutation in MUTATIONS.items() if mutation.get("seen_by") == "disassembly"],
+)
+def test_mutation_is_disassembled(pair: Pair, name: str) -> None:
+    mutation = MUTATIONS[name]
+    changed = boot_build.mutate(pair("default")[1], name, "mm_init", mutation["edits"])
+    assert mutation["says"] in "".join(find_undrained(changed, *DRAINED))
+
+
+@pytest.mark.parametrize(
+    "name", mark(name for name, mutation in MUTATIONS.items() if "seen_by" not in mutation)
+)
+def test_mutation_is_found(pair: Pair, name: str) -> None:
+    mutation = MUTATIONS[name]
+    made = boot_build.build_mutant(
+        *pair(mutation.get("config", "default")),
+        name,
+        mutation.get("file", "mm_init"),
+        mutation["edits"],
+    )
+    done = run(made, "random", "0", "60")
+    assert done.returncode == 1, done.stdout + done.stderr
+    reported = done.stdout.splitlines()
+    assert reported[0].startswith("DIFFERS deferred: boot random ")
+    assert any(mutation["says"] in line for line in reported if line.startswith("  series: "))
+    # The report names the command that shows it again.
+    again = run(made, *reported[0].split(": boot ")[1].split())
+    assert again.returncode == 1 and again.stdout.splitlines()[:2] == reported[:2]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["random", "many"], '"many" is no number'),
+        (["race", "0"], "a zone has 1 to 256 GiB"),
+        (["race", "1", "0"], "a race 1 to 1000 rounds"),
+        (["race", "1", "1", "/no/such/folder/x"], "cannot write /no/such/folder/x"),
+        ([], "usage: boot matrix"),
+    ],
+)
+def test_bad_words(built: Program, words: list[str], message: str) -> None:
+    done = run(built("default"), *words)
+    assert done.returncode == 2 and message in done.stderr
+
+
+def test_race(built: Program, tmp_path: Path) -> None:
+    done = run(built("default"), "race", "1", "3", str(tmp_path / "race.json"))
+    assert not done.returncode, done.stderr
+    samples = json.loads((tmp_path / "race.json").read_text())
+    assert [result["what"] for result in samples["results"]] == ["deferred", "early", "hotplug"]
+    for result in samples["results"]:
+        assert list(result["samples"]) == ["base", "series", "fallback", "limit"]
+        assert all(len(times) == 3 and min(times) > 0 for times in result["samples"].values())
+    assert boot.format_verdict(samples).startswith("boot: series is ")
