@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """The measurement: boot both kernels in turn, and keep their times as JSON."""
 
+import contextlib
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.core.cache import replace
@@ -20,6 +22,41 @@ from harness.vm.accel import choose_accel
 from harness.vm.devices import DEVICES, count_pages
 from harness.vm.guest import Guest, announce_stage, boot_guest, check_qemu, need_memory
 from harness.vm.initramfs import make_initramfs
+
+
+def describe_kernel(name: str, kernel: Kernel) -> dict[str, object]:
+    """Return what the entry of a boot in samples.json says of its kernel."""
+    return {"kernel": name, "release": kernel.release, "build": kernel.image.parent.name}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is booted, and how: base and series, the initramfs, the accelerator."""
+
+    pair: tuple[Kernel, Kernel]
+    image: Path
+    accelerator: str
+    qemu: str
+
+    def describe(self, options: Options) -> dict[str, object]:
+        """Return the head of samples.json."""
+        return {
+            "date": time.strftime("%Y-%m-%d"),
+            "arch": options.arch,
+            "accelerator": self.accelerator,
+            "cpu": describe_cpu(),
+            "qemu": self.qemu,
+            "gib": options.gib,
+        }
+
+
+def make_setup(options: Options) -> Setup:
+    """Build what is needed to boot both kernels; Raises UserError when a build fails."""
+    qemu = check_qemu(options.arch)
+    trees = apply_series(options)
+    pair = build_pair(options, trees)
+    image = make_initramfs(options, trees.series)
+    return Setup(pair, image, choose_accel(options, pair[0], image), qemu)
 
 
 def report_progress(options: Options, what: str) -> Callable[[str], None]:
@@ -38,6 +75,15 @@ def report_progress(options: Options, what: str) -> Callable[[str], None]:
     return tell
 
 
+@contextlib.contextmanager
+def name_console(what: str, log: Path) -> Iterator[None]:
+    """Turn a BadConsole of the block into a UserError, which names the boot and its log."""
+    try:
+        yield
+    except console.BadConsole as error:
+        raise UserError(f"{what}: {error} (whole console: {log})") from None
+
+
 def read_boot(
     text: str, kernel: Kernel, rebinds: int, pages: Mapping[str, int], what: str, log: Path
 ) -> dict[str, console.Times]:
@@ -45,10 +91,8 @@ def read_boot(
 
     Raises UserError where read_times() raises BadConsole.
     """
-    try:
+    with name_console(what, log):
         return console.read_times(text, kernel.release, rebinds, pages)
-    except console.BadConsole as error:
-        raise UserError(f"{what}: {error} (whole console: {log})") from None
 
 
 def measure_boot(
@@ -65,24 +109,18 @@ def measure_boot(
     return read_boot(text, kernel, options.rebinds, count_pages(DEVICES, options.gib), what, log)
 
 
-def boot_all(
-    options: Options, pair: Sequence[Kernel], image: Path, accelerator: str, logs: Path
-) -> list[dict[str, object]]:
+def boot_all(options: Options, setup: Setup, logs: Path) -> list[dict[str, object]]:
     """Boot base, series, base, series... and return the entry of each boot in samples.json."""
     boots: list[dict[str, object]] = []
     for number in range(1, options.boots + 1):
-        for name, kernel in zip(("base", "series"), pair, strict=True):
-            what = f"boot {len(boots) + 1}/{2 * options.boots} ({kernel.name}, {accelerator})"
+        for name, kernel in zip(("base", "series"), setup.pair, strict=True):
+            what = f"boot {len(boots) + 1}/{2 * options.boots} ({kernel.name}, {setup.accelerator})"
             announce(what)
             log = logs / f"{number}-{name}.log"
-            found = measure_boot(options, kernel, image, accelerator, log, what)
+            found = measure_boot(options, kernel, setup.image, setup.accelerator, log, what)
             boots.append(
-                {
-                    "kernel": name,
-                    "release": kernel.release,
-                    "build": kernel.image.parent.name,
-                    "devices": {key: dataclasses.asdict(times) for key, times in found.items()},
-                }
+                describe_kernel(name, kernel)
+                | {"devices": {key: dataclasses.asdict(times) for key, times in found.items()}}
             )
     return boots
 
@@ -93,24 +131,14 @@ def measure_kernels(options: Options) -> Path:
     It holds samples.json and the consoles, and appears whole or not at all. Raises UserError when
     a build or a boot fails.
     """
-    qemu = check_qemu(options.arch)
-    trees = apply_series(options)
-    pair = build_pair(options, trees)
-    image = make_initramfs(options, trees.series)
     need_memory(options.gib, DEVICES)
-    accelerator = choose_accel(options, pair[0], image)
+    setup = make_setup(options)
     with replace(options.bench) as new:
         new.mkdir()
-        samples = {
-            "date": time.strftime("%Y-%m-%d"),
-            "arch": options.arch,
-            "accelerator": accelerator,
-            "cpu": describe_cpu(),
-            "qemu": qemu,
-            "gib": options.gib,
+        samples = setup.describe(options) | {
             "pages": count_pages(DEVICES, options.gib),
             "rebinds": options.rebinds,
-            "boots": boot_all(options, pair, image, accelerator, new),
+            "boots": boot_all(options, setup, new),
         }
         (new / "samples.json").write_text(json.dumps(samples, indent=1) + "\n")
     return options.bench

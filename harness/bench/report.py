@@ -15,6 +15,19 @@ from harness.core.stages import run_program
 JIFFIES = 2
 LEAST = 3
 UNITS = {"icount": "million instructions"}
+# What the reader of a table must know, by the accelerator.
+WARNINGS = {
+    "tcg": (
+        "",
+        "TCG emulates the processor: a non-temporal store is a plain store there, so",
+        "this compares the work that each kernel does, not what real memory makes of it.",
+    ),
+    "icount": (
+        "",
+        "The guest's clocks count the instructions that it executes, whatever the host does:",
+        "this is the work that each kernel does, not the time that a real processor takes for it.",
+    ),
+}
 KINDS = {"first": "memmap, first bind", "memmap": "memmap, rebind", "bind": "whole bind, rebind"}
 
 
@@ -122,14 +135,21 @@ def name_unit(samples: dict[str, Any]) -> str:
     return UNITS.get(samples["accelerator"], "ms")
 
 
-def make_label(samples: dict[str, Any]) -> str:
-    """Return the line that belongs to every figure: what was measured, where and when."""
+def describe_setup(samples: dict[str, Any]) -> str:
+    """Return on what was measured, where and when."""
     release = samples["boots"][0]["release"].partition("-base")[0]
     arch = f"{samples['arch']} " if "arch" in samples else ""
     return (
         f"{samples['gib']} GiB, {arch}kernel {release}, "
         f"{samples['accelerator'].upper()} (QEMU {samples['qemu']}) on {samples['cpu']}, "
-        f"{samples['date']}, "
+        f"{samples['date']}"
+    )
+
+
+def make_label(samples: dict[str, Any]) -> str:
+    """Return the line that belongs to every figure: what was measured, where and when."""
+    return (
+        f"{describe_setup(samples)}, "
         f"{len(samples['boots']) // 2} boots x {samples['rebinds']} rebinds per kernel"
     )
 
@@ -174,20 +194,7 @@ def format_table(samples: dict[str, Any]) -> str:
             "because the guest's",
             "clock jumped: the host was busy with something else.",
         ]
-    if samples["accelerator"] == "tcg":
-        rows += [
-            "",
-            "TCG emulates the processor: a non-temporal store is a plain store there, so",
-            "this compares the work that each kernel does, not what real memory makes of it.",
-        ]
-    if samples["accelerator"] == "icount":
-        rows += [
-            "",
-            "The guest's clocks count the instructions that it executes, whatever the host does:",
-            "this is the work that each kernel does, "
-            "not the time that a real processor takes for it.",
-        ]
-    return "\n".join(rows) + "\n"
+    return "\n".join([*rows, *WARNINGS.get(samples["accelerator"], ())]) + "\n"
 
 
 def load_samples(folder: Path) -> dict[str, Any]:

@@ -34,11 +34,15 @@ class Options:
     arch: str = GUESTS[0]
     peer: str = ""
 
+    def name_result(self, target: str) -> Path:
+        """Return the folder that holds what a target of make measured in the VM."""
+        kinds = [self.arch] * (self.arch != GUESTS[0]) + ["icount"] * (self.accel == "icount")
+        return self.build / "-".join([target, *kinds])
+
     @property
     def bench(self) -> Path:
-        """The folder that holds the measurement."""
-        kinds = [self.arch] * (self.arch != GUESTS[0]) + ["icount"] * (self.accel == "icount")
-        return self.build / "-".join(["bench", *kinds])
+        """The folder that holds the measurement of make bench."""
+        return self.name_result("bench")
 
 
 def read_count(env: Mapping[str, str], name: str, default: int, most: int) -> int:

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a boot tells of its memory, read from the console of a real boot, and how boots compare."""
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.bench import boot, zones
+from harness.core import errors
+from harness.vm import console
+
+LOG = (Path(__file__).parent / "fixtures/series-16G.log").read_text()
+RELEASE = "7.3.0-rc7-series"
+BOOT = zones.read_boot(LOG, RELEASE, 2)
+SAMPLES = {
+    "date": "2026-11-22",
+    "accelerator": "tcg",
+    "cpu": "Some CPU",
+    "qemu": "7.2.22",
+    "gib": 16,
+    "boots": [{"release": "7.3.0-rc7-base"}],
+}
+Change = Callable[[zones.Boot], Any]
+
+
+def run(kernel: str, change: Change = lambda _: None) -> boot.Run:
+    changed = copy.deepcopy(BOOT)
+    change(changed)
+    return boot.Run(kernel, 2, 2, changed)
+
+
+def edit(old: str, new: str) -> str:
+    assert old in LOG
+    return LOG.replace(old, new)
+
+
+def test_real_console() -> None:
+    assert BOOT.deferred == {0: 113, 1: 133}
+    assert (BOOT.deferred_ms, BOOT.up_ms, BOOT.available) == (137.507, 2415.847, 4097572)
+    assert BOOT.zones == [
+        zones.Zone(0, "DMA", 3998, 3840, 3840),
+        zones.Zone(0, "DMA32", 520160, 500293, 498713 + 76 + 1504),
+        zones.Zone(0, "Normal", 1572864, 1540045, 1533636 + 1517 + 212),
+        zones.Zone(1, "Normal", 2097152, 2063883, 2056302 + 127 + 1261),
+    ]
+    assert BOOT.managed == 4108061 and BOOT.free == 4097188
+    assert BOOT.count_deferred() == 1540045 + 2063883 - 2 * 32768
+
+
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ("node 1 deferred pages", "node 1 deferred", "1 lines tell of deferred init.* 2 nodes"),
+        ("node 1 deferred pages", "node 0 deferred pages", "2 lines tell of deferred init"),
+        ("Memory: ", "Memory ", "0 lines tell the free memory, not one"),
+        ("zdm: stage: kernel", "zdm: kernel", "0 lines tell when init started"),
+        ("zdm: Node 1,", "zdm: Knot 1,", "does not tell of the zones of 2 nodes"),
+        ("zdm: done", "zdm: failed: grep", "the guest failed: grep"),
+        ("zdm: done", "", "did not reach its end"),
+        ("rc7-series (", "rc7-base (", "no line says that this is kernel 7.3.0-rc7-series"),
+        ("zdm: done", "BUG: Bad page state", "the kernel complained: .*Bad page state"),
+    ],
+)
+def test_incomplete_console(old: str, new: str, message: str) -> None:
+    with pytest.raises(console.BadConsole, match=message):
+        zones.read_boot(edit(old, new), RELEASE, 2)
+
+
+def free_more(pages: int) -> Change:
+    return lambda changed: setattr(changed.zones[2], "free", changed.zones[2].free + pages)
+
+
+def test_same_memory() -> None:
+    runs = [run("base"), run("series", free_more(40)), run("base", free_more(-41))]
+    boot.check_zones(runs)
+    assert boot.format_verdict(runs) == (
+        "bench-boot: base and series have the same 4108061 pages managed in each of 1 guests; "
+        "free pages differ by 81 at most"
+    )
+    # With two CPUs, it depends on the timing how many pages are on their lists.
+    boot.check_zones([run("base"), run("series", lambda changed: setattr(changed, "available", 1))])
+    # Another guest may have other memory.
+    boot.check_zones([*runs, boot.Run("base", 1, 1, zones.Boot({}, 0, 0, 0, []))])
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (
+            lambda changed: setattr(changed.zones[3], "managed", 2063882),
+            "CPUs: 2, nodes: 2, node 1, zone Normal: managed is 2063883 in base, "
+            "but 2063882 in series",
+        ),
+        (
+            lambda changed: setattr(changed.zones[1], "present", 1),
+            "node 0, zone DMA32: present is 520160 in base, but 1 in series",
+        ),
+        (lambda changed: changed.zones.pop(), "base has 4 zones, series has 3"),
+        (lambda changed: changed.zones.pop(0), "zone DMA: name is DMA in base, but DMA32 in"),
+        (
+            free_more(-512),
+            "the numbers of free pages differ by 512, so a block may be lost: "
+            "base 4097188, base 4097188, series 4096676",
+        ),
+    ],
+)
+def test_other_memory(change: Change, message: str) -> None:
+    with pytest.raises(errors.UserError, match=message):
+        boot.check_zones([run("base"), run("base"), run("series", change)])
+
+
+def test_free_with_one_cpu() -> None:
+    runs = [boot.Run("base", 1, 2, BOOT), boot.Run("series", 1, 2, copy.deepcopy(BOOT))]
+    boot.check_zones(runs)
+    runs[1].boot.available -= 1
+    with pytest.raises(errors.UserError, match="4097572 pages are free in base, but 4097571 in s"):
+        boot.check_zones(runs)
+
+
+def test_table() -> None:
+    def slow(changed: zones.Boot) -> None:
+        changed.deferred_ms = 537.507
+        changed.available += 178
+
+    runs = [run("base", slow), run("series"), run("base"), run("series", free_more(7))]
+    text = boot.format_table(SAMPLES, runs)
+    assert text.startswith("Boot with 16 GiB of RAM, time in ms\n16 GiB, kernel 7.3.0-rc7, TCG")
+    rows = [" ".join(line.split()) for line in text.splitlines()]
+    assert "2 2 base 2 338 2416 4108061 4097572-4097750 4097188" in rows
+    assert "2 2 series 2 138 2416 4108061 4097572 4097188-4097195" in rows
+    assert "TCG emulates" in text and "per struct page" not in text
+
+
+def test_table_of_instructions() -> None:
+    text = boot.format_table(SAMPLES | {"accelerator": "icount"}, [run("base"), run("series")])
+    assert text.startswith("Boot with 16 GiB of RAM, million instructions\n")
+    # 137.507 million instructions for 3538392 struct pages
+    assert "2 2 series 1 138 38.9 2416 " in " ".join(text.split())
+    assert "per struct page" in text and "count the instructions" in text
