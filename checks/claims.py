@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
+from harness.bench.zones import Boot, Zone
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
 from harness.core.progress import say
@@ -34,8 +35,7 @@ SHORTLOG = re.compile(r"^\S.* \(\d+\):\n", re.M)
 LISTED_PATCH = re.compile(r"^ \d+(-\d+)? +(?=[a-z])", re.M)
 PROBE = rf"^ *(\d+) MiB +plain: +({NUMBER}) \+ +({NUMBER}) +MOVNTI: +({NUMBER}) \+ +({NUMBER})$"
 # Items that say what was run. A row with several sources quotes them once for all sources.
-GIVEN = {"device", "order", "orders", "span", "rounds", "pages", "memmap"}
-RUNNERS = {"base", "series", "fallback", "limit"}
+GIVEN = {"device", "zone", "ram", "order", "orders", "span", "rounds", "pages", "memmap"}
 
 
 class Figure(NamedTuple):
@@ -173,20 +173,40 @@ def measure_races(path: Path, which: str, item: str) -> list[float]:
     }
     if item in given:
         return [given[item](race) for race in found]
+    return measure_times(found, item)
+
+
+def measure_times(races: list[dict[str, Any]], item: str) -> list[float]:
+    """Return the rounds, a runner's median in ns, or the median ratio of two, for each race."""
     if item == "rounds":
-        return [len(times) for race in found for times in race["samples"].values()]
+        return [len(times) for race in races for times in race["samples"].values()]
     name, per_tib = re.subn(" per TiB$", "", item)
     over, _, under = name.partition(" / ")
-    if not {over, under or over} <= RUNNERS:
+    if any(not {over, under or over} <= race["samples"].keys() for race in races):
         raise ValueError(f"the item '{item}' is unknown")
     if under:
         return [
             median(
                 a / b for a, b in zip(race["samples"][over], race["samples"][under], strict=True)
             )
-            for race in found
+            for race in races
         ]
-    return [median(race["samples"][over]) * (2**28 if per_tib else 1) for race in found]
+    return [median(race["samples"][over]) * (2**28 if per_tib else 1) for race in races]
+
+
+def measure_boots(path: Path, which: str, item: str) -> list[float]:
+    """Return an item of each race in a boot.json that which selects, as "early, 16 GiB" does."""
+    match = re.fullmatch(r"(deferred|early|hotplug)?(?:, )?(?:(\d+) GiB)?", which)
+    if not match:
+        raise ValueError(f"cannot read '{which}'")
+    found = [
+        race
+        for race in parse(path.read_text())["results"]
+        if match[1] in (None, race["what"]) and match[2] in (None, str(race["gib"]))
+    ]
+    if item == "zone":
+        return [race["gib"] * 2**30 for race in found]
+    return measure_times(found, item)
 
 
 def measure_instructions(path: Path, driver: str, kernel: str) -> list[float]:
@@ -195,6 +215,23 @@ def measure_instructions(path: Path, driver: str, kernel: str) -> list[float]:
     boots = [boot["devices"][driver] for boot in samples["boots"] if boot["kernel"] == kernel]
     pages = samples["pages"][driver]
     return [median(count for boot in boots for count in boot["memmap"]) * 1e6 / pages]
+
+
+def measure_deferred(path: Path, shape: str, kernel: str) -> list[float]:
+    """Return the instructions per struct page of a kernel's boots in a bench-boot-icount.json.
+
+    shape is the guest, as "1 CPU, 1 node". "ram" is its memory instead.
+    """
+    samples = parse(path.read_text())
+    if kernel == "ram":
+        return [samples["gib"] * 2**30]
+    found = []
+    for entry in samples["boots"]:
+        if shape == f"{entry['cpus']} CPU, {entry['nodes']} node" and kernel == entry["kernel"]:
+            boot = Boot({}, 0, 0, 0, [Zone(**zone) for zone in entry["zones"]])
+            pages = boot.count_deferred()
+            found.append(entry["deferred_ms"] * 1e6 / pages)
+    return found
 
 
 def measure_probes(path: Path, which: str, item: str) -> list[float]:
@@ -228,7 +265,9 @@ def measure_probes(path: Path, which: str, item: str) -> list[float]:
 def count_cases(path: Path, _which: str, item: str) -> list[float]:
     """Return the number of systematic or random cases that a replay.txt reports as compared."""
     systematic, random = re.findall(
-        r"^(\d+) cases, .*: series and fallback as base, byte for byte$", path.read_text(), re.M
+        r"^(\d+) cases, .*: (?:series and fallback )?as base, byte for byte$",
+        path.read_text(),
+        re.M,
     )
     return [float({"systematic": systematic, "random": random}[item])]
 
@@ -241,9 +280,14 @@ def count_patches(path: Path, _which: str, item: str) -> list[float]:
 
 MEASURES: dict[str, Callable[[Path, str, str], list[float]]] = {
     "replay.json": measure_races,
+    "boot.json": measure_boots,
+    "variants.json": measure_boots,
+    "fallback.json": measure_boots,
+    "bench-boot-icount.json": measure_deferred,
     "bench-icount.json": measure_instructions,
     "probes.txt": measure_probes,
     "replay.txt": count_cases,
+    "boot.txt": count_cases,
     "series": count_patches,
 }
 

@@ -83,7 +83,8 @@ CLANG = target(
 # ZONE_DEVICE needs SPARSEMEM_VMEMMAP. That is only for 64 bits, and UML has only FLATMEM.
 I386 = target(architectures.I386, zone_device=False)
 UML = target(architectures.UML, WIDE, zone_device=False)
-ARM64 = target(architectures.ARM64)
+# All of the 64-bit ones but UML have deferred initialisation, with SPARSEMEM_VMEMMAP only.
+ARM64 = target(architectures.ARM64, DEFERRED)
 SPARSEMEM = "CONFIG_SPARSEMEM_MANUAL=y"
 TARGETS = (
     X86_64,
@@ -91,16 +92,17 @@ TARGETS = (
     I386,
     UML,
     ARM64,
-    target(architectures.RISCV64, "CONFIG_ARCH_RV64I=y", "CONFIG_MMU=y", SPARSEMEM),
-    target(architectures.S390),
+    target(architectures.RISCV64, "CONFIG_ARCH_RV64I=y", "CONFIG_MMU=y", SPARSEMEM, DEFERRED),
+    target(architectures.S390, DEFERRED),
     target(
         architectures.POWERPC64,
         "CONFIG_PPC64=y",
         "CONFIG_PPC_BOOK3S_64=y",
         "CONFIG_CPU_LITTLE_ENDIAN=y",
+        DEFERRED,
     ),
     # With KFENCE it is the only architecture with both ZONE_DEVICE and WANT_PAGE_VIRTUAL.
-    target(architectures.LOONGARCH64, WIDE, SPARSEMEM, "CONFIG_KFENCE=y", llvm="-19"),
+    target(architectures.LOONGARCH64, WIDE, SPARSEMEM, DEFERRED, "CONFIG_KFENCE=y", llvm="-19"),
 )
 # The sanitizers' own tests by folder. They compile only with their sanitizer.
 DEBUG = "CONFIG_DEBUG_KERNEL=y"

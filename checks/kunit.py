@@ -97,12 +97,13 @@ def make_kunit_kernel(
     *lines: str,
     words: str = "",
     header: str = "",
+    name: str = "",
 ) -> KunitKernel:
     """Return the kernel of an architecture with suites and more lines of configuration."""
     fragments = dict.fromkeys(name for suite in suites for name in suite.fragments)
     asked = tuple(line for suite in suites for line in suite.lines)
     config = KernelConfig(
-        architecture.name, tuple(fragments), (*asked, *lines), Toolchain(architecture)
+        name or architecture.name, tuple(fragments), (*asked, *lines), Toolchain(architecture)
     )
     return KunitKernel(config, suites, words, header)
 
@@ -130,6 +131,9 @@ KERNELS = {
 }
 # For the base, which has no memcpy_nt().
 MEMMAP_ONLY = make_kunit_kernel(X86_64, (MEMMAP,), HVO, words=f"{PC} {NODES}")
+
+# kunit.py gives a guest 1 GiB, of which 128 MiB are high memory here.
+HIGHMEM = make_kunit_kernel(I386, (FORTIFY,), "CONFIG_HIGHMEM4G=y", words=PC, name="i386-highmem")
 
 
 def judge_report(report: Path, suites: Sequence[str], what: str, log: Path) -> int:

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Fill memory with a pattern that depends on the address, and then read it all. One
+ * word of 64 bytes is enough to meet any struct page that lies there by mistake.
+ *
+ *	fill small MIB	in pages of the smallest size
+ *	fill huge MIB	in transparent huge pages, where there are any
+ *	fill 2M MIB	in pages of hugetlb
+ *	fill 1G MIB
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define STEP 8
+#define HUGETLB(shift) (MAP_HUGETLB | (shift) << 26)
+
+static uint64_t pattern(const uint64_t *word)
+{
+	return (uintptr_t)word * 0x9e3779b97f4a7c15;
+}
+
+int main(int argc, char **argv)
+{
+	const char *kind = argc == 3 ? argv[1] : "";
+	size_t size = argc == 3 ? strtoul(argv[2], NULL, 10) << 20 : 0;
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS, advice = 0;
+	uint64_t *words, *word, *end;
+
+	if (!strcmp(kind, "small"))
+		advice = MADV_NOHUGEPAGE;
+	else if (!strcmp(kind, "huge"))
+		advice = MADV_HUGEPAGE;
+	else if (!strcmp(kind, "2M"))
+		flags |= HUGETLB(21);
+	else if (!strcmp(kind, "1G"))
+		flags |= HUGETLB(30);
+	else
+		errx(2, "usage: fill small|huge|2M|1G MIB");
+	words = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, -1, 0);
+	if (words == MAP_FAILED)
+		err(1, "cannot map %zu bytes", size);
+	if (advice && madvise(words, size, advice))
+		err(1, "cannot choose the size of pages");
+	/* A read would map the page of zeroes first. */
+	if (madvise(words, size, MADV_POPULATE_WRITE))
+		err(1, "cannot allocate %zu bytes", size);
+	end = words + size / sizeof(*words);
+	for (word = words; word < end; word += STEP) {
+		if (*word)
+			errx(1, "word %zu is %#llx before it is written", (size_t)(word - words),
+			     (unsigned long long)*word);
+		*word = pattern(word);
+	}
+	for (word = words; word < end; word += STEP)
+		if (*word != pattern(word))
+			errx(1, "word %zu is %#llx, not %#llx", (size_t)(word - words),
+			     (unsigned long long)*word, (unsigned long long)pattern(word));
+	return 0;
+}

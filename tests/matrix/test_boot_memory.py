@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0
+"""In the VM: memory that boot or hotplug initialised is used, by each command line and checker."""
+
+import dataclasses
+import functools
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support import need
+
+from checks import boot_memory, kunit, sanitizers
+from harness.core import architectures, options
+from harness.kernel import config, images, tree
+from harness.vm import accel
+
+REBOOTS = 20
+Build = Callable[[str, config.KernelConfig], images.Kernel]
+
+
+@pytest.fixture(scope="session")
+def build(chosen: options.Options, trees: tree.Trees) -> Build:
+    """Return a function that builds base or series with a configuration, once.
+
+    It skips the test when a tool is missing.
+    """
+
+    @functools.cache
+    def made(name: str, asked: config.KernelConfig) -> images.Kernel:
+        need(asked.missing())
+        return images.build_kernel(chosen, name, getattr(trees, name), asked)
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def image(chosen: options.Options, trees: tree.Trees) -> Path:
+    """The initramfs of these boots."""
+    return boot_memory.make_image(chosen, trees.series)
+
+
+def run(
+    chosen: options.Options, trees: tree.Trees, kernel: images.Kernel, image: Path, name: str
+) -> str:
+    """Do a boot of BOOTS, fail unless all went as planned, and return the console's text."""
+    boot = boot_memory.BOOTS[name]
+    accelerator = accel.choose_accel(chosen, kernel, image)
+    console, log = boot_memory.boot_memory(chosen, kernel, image, accelerator, name, boot)
+    judge(trees, console, log, boot)
+    return console
+
+
+def judge(trees: tree.Trees, console: str, log: Path, boot: boot_memory.Boot) -> None:
+    """Fail, with what the guest told, unless all went as planned."""
+    if why := boot_memory.judge(trees.series, console, log, boot.planned()):
+        pytest.fail(why, pytrace=False)
+
+
+def test_memory(chosen: options.Options, trees: tree.Trees, build: Build, image: Path) -> None:
+    run(chosen, trees, build("series", config.MEASURED), image, "short")
+
+
+def count(chosen: options.Options, kernel: images.Kernel, image: Path) -> int:
+    """Return how many pages a kernel manages after boot."""
+    accelerator = accel.choose_accel(chosen, kernel, image)
+    boot = boot_memory.COUNT
+    console, _ = boot_memory.boot_memory(chosen, kernel, image, accelerator, "count", boot)
+    return boot_memory.read_managed(console)
+
+
+@pytest.mark.parametrize("boots", [2, pytest.param(REBOOTS, marks=pytest.mark.full)])
+def test_reboot(chosen: options.Options, build: Build, image: Path, boots: int) -> None:
+    kernel = build("series", config.MEASURED)
+    assert len({count(chosen, kernel, image) for _ in range(boots)}) == 1
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", [*boot_memory.LINES, *boot_memory.DEBUGGED])
+def test_command_line(
+    chosen: options.Options, trees: tree.Trees, build: Build, image: Path, name: str
+) -> None:
+    run(chosen, trees, build("series", boot_memory.BOOTS[name].config), image, name)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", boot_memory.SANITIZED)
+def test_sanitizer(
+    chosen: options.Options, trees: tree.Trees, build: Build, image: Path, name: str
+) -> None:
+    boot = boot_memory.SANITIZED[name]
+    kernel = build("series", sanitizers.CHECKERS[name].config)
+    judge(trees, *boot_memory.boot_sanitized(chosen, kernel, image, boot), boot)
+
+
+@pytest.mark.full
+def test_arm64(chosen: options.Options, trees: tree.Trees, build: Build) -> None:
+    machine = architectures.get_machine("arm64")
+    files = (machine.qemu, str(machine.firmware))
+    need([file for file in files if not shutil.which(file, os.F_OK)])
+    there = dataclasses.replace(chosen, arch="arm64", accel="tcg")
+    kernel = build("series", config.BOOTED["arm64"])
+    run(there, trees, kernel, boot_memory.make_image(there, trees.series), "arm64")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["base", "series"])
+def test_highmem(chosen: options.Options, trees: tree.Trees, name: str) -> None:
+    """A kernel with 128 MiB of high memory boots; it has no deferred initialisation."""
+    need(kunit.HIGHMEM.missing())
+    assert kunit.run_kunit(chosen, getattr(trees, name), kunit.HIGHMEM)
+    log = chosen.build / f"kunit/{kunit.HIGHMEM.name}-{getattr(trees, name).name}/test.log"
+    assert " HighMem " in log.read_text()
