@@ -11,8 +11,10 @@ SETUP = sh harness/setup.sh
 STAGES = source tree kernels initramfs samples export
 # The program behind each target.
 bench     = harness.bench.run
+bench-boot = harness.bench.boot
 samples   = harness.bench.measure
 replay    = harness.replay.run
+replay-boot = harness.replay.boot
 compare   = harness.replay.compare
 source    = harness.kernel.source
 tree      = harness.kernel.tree
@@ -21,16 +23,18 @@ export    = harness.kernel.export
 initramfs = harness.vm.initramfs
 shell     = harness.vm.shell
 
-.PHONY: help setup tools tools-all requirements bench replay compare shell probes check test test-all review \
-	outbox report clean $(STAGES)
+.PHONY: help setup tools tools-all requirements bench bench-boot replay replay-boot compare shell probes check test test-all \
+	review outbox report clean $(STAGES)
 .NOTPARALLEL:
 
 help:
 	@echo 'make bench      measure base and series kernel in a VM: table, plot, samples (default VM: three 100 GiB devices)'
+	@echo 'make bench-boot  boot both with 64 GiB of RAM, compare the pages of each zone, and time deferred initialisation'
 	@echo 'make check      all that needs no kernel, in a minute: style, types, shell scripts, host tests'
 	@echo 'make test       these, KUnit, both kernels built, booted and checked in the VM: all that CI runs'
 	@echo 'make test-all   these and the rest of the matrix: sanitizers, architectures, arm64 in the VM, documentation'
 	@echo 'make replay     run the object files of both kernels in user space: compare every byte, and race them natively'
+	@echo 'make replay-boot  the same for the memmap of boot: deferred initialisation, with the page allocator behind it'
 	@echo 'make compare    show the races kept in results/, by CPU: one table, one picture'
 	@echo 'make review     check the patches as their reviewers would: style, builds, boots, KUnit, sparse, coccicheck, 7.2.y...'
 	@echo 'make outbox     write the patches as mails by AUTHOR, signed off, addressed, for version VERSION; nothing sends them'
@@ -51,7 +55,7 @@ help:
 	@echo 'make initramfs  build the selftest and the guest'
 	@echo 'make samples    measure, without table and plot'
 	@echo
-	@echo 'SIZE=100G    size of each device, in GiB'
+	@echo 'SIZE=100G    size of each device, in GiB; for make bench-boot, of RAM (else 64G)'
 	@echo 'REBINDS=30   rebinds of each driver in a boot'
 	@echo 'BOOTS=2      boots of each kernel'
 	@echo 'LINUX=path   a git clone of the kernel to take the base from (else Debian'\''s source package)'
@@ -82,8 +86,11 @@ requirements:
 			--generate-hashes --no-header --no-annotate $$list.in; } >$$list.tmp && mv $$list.tmp $$list.txt || exit 1; \
 	done
 
-bench replay compare shell $(STAGES): setup
+bench replay replay-boot compare shell $(STAGES): setup
 	@$(PYTHON) -m $($@)
+
+bench-boot: setup
+	@SIZE="$${SIZE:-64G}" $(PYTHON) -m $($@)
 
 review:
 	@$(SETUP) review
