@@ -133,6 +133,8 @@ def test_b4_shazam_and_send(b4: Run, real: Sent, trees: tree.Trees, tmp_path: Pa
     (tmp_path / "cover").write_text(f"{title}\n\n{text}\n\nTo: {mail['To']}\nCc: {mail['Cc']}\n")
     b4("prep", "--edit-cover", EDITOR=f"cp {tmp_path / 'cover'}")
     b4("prep", "--force-revision", str(VERSION))
+    if "RFC" in str(mail["Subject"]):
+        b4("prep", "--set-prefixes", "RFC")
     assert f"Would have sent {real.count + 1} messages" in b4(
         "send", "--no-sign", "-o", tmp_path / "out"
     )
@@ -162,6 +164,7 @@ REACHED = {
         {"linux-mm@kvack.org", "linux-hardening@vger.kernel.org", "kasan-dev@googlegroups.com"},
         "elver@google.com",
     ),
+    "boot-memmap": ({"linux-mm@kvack.org"}, "rppt@kernel.org"),
 }
 
 
