@@ -31,8 +31,8 @@ help:
 	@echo 'make bench      measure base and series kernel in a VM: table, plot, samples (default VM: three 100 GiB devices)'
 	@echo 'make bench-boot  boot both with 64 GiB of RAM, compare the pages of each zone, and time deferred initialisation'
 	@echo 'make check      all that needs no kernel, in a minute: style, types, shell scripts, host tests'
-	@echo 'make test       these, KUnit, both kernels built, booted and checked in the VM: all that CI runs'
-	@echo 'make test-all   these and the rest of the matrix: sanitizers, architectures, arm64 in the VM, documentation'
+	@echo 'make test       these, KUnit, the memmap compared, the series booted and checked in the VM: all that CI runs'
+	@echo 'make test-all   these and the rest of the matrix: the base in the VM, sanitizers, architectures, arm64 in the VM, documentation'
 	@echo 'make replay     run the object files of both kernels in user space: compare every byte, and race them natively'
 	@echo 'make replay-boot  the same for the memmap of boot: deferred initialisation, with the page allocator behind it'
 	@echo 'make compare    show the races kept in results/, by CPU: one table, one picture'
@@ -115,10 +115,12 @@ check:
 	@$(PYTHON) -m pytest -q -n auto tests/unit
 
 test: tools
-	@$(PYTHON) -m pytest -v -s -m "not full" tests
+	@$(PYTHON) -m pytest -q -n auto tests/unit
+	@$(PYTHON) -m pytest -v -s -m "not full" tests/matrix
 
 test-all: tools-all
-	@$(PYTHON) -m pytest -v -s tests
+	@$(PYTHON) -m pytest -q -n auto tests/unit
+	@$(PYTHON) -m pytest -v -s tests/matrix
 
 clean:
 	@/usr/bin/python3 -B -m harness.clean

@@ -2,8 +2,9 @@
 """Functions that several test files call."""
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,11 @@ def need(missing: list[str]) -> None:
     """Skip the test if programs that it needs are not installed."""
     if missing:
         pytest.skip(f"{', '.join(missing)} not installed")
+
+
+def choose(names: Iterable[str], short: Container[str]) -> list[Any]:
+    """Return the names as parameters. Those not in short run in make test-all only."""
+    return [pytest.param(name, marks=[] if name in short else [pytest.mark.full]) for name in names]
 
 
 def contents(folder: Path) -> dict[str, bytes]:

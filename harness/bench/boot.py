@@ -58,17 +58,12 @@ def boot_shape(
         return read_boot(text, kernel.release, nodes)
 
 
-def boot_shapes(
-    options: Options,
-    setup: Setup,
-    logs: Path,
-    shapes: tuple[tuple[int, int], ...] = SHAPES,
-) -> list[Run]:
+def boot_shapes(options: Options, setup: Setup, logs: Path) -> list[Run]:
     """Boot base, series, base, series... in each shape; Raises UserError as boot_shape() does."""
     runs: list[Run] = []
-    of = 2 * options.boots * len(shapes)
+    of = 2 * options.boots * len(SHAPES)
     for number in range(1, options.boots + 1):
-        for cpus, nodes in shapes:
+        for cpus, nodes in SHAPES:
             for name, kernel in zip(("base", "series"), setup.pair, strict=True):
                 guest = f"CPUs: {cpus}, nodes: {nodes}"
                 what = f"boot {len(runs) + 1}/{of} ({kernel.name}, {guest}, {setup.accelerator})"

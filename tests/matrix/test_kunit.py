@@ -2,7 +2,7 @@
 """The KUnit suites on each architecture that has them."""
 
 import pytest
-from support import need
+from support import choose, need
 
 from checks import kunit
 from harness.core import command, options
@@ -11,13 +11,7 @@ from harness.kernel import patches, tree
 MEMMAP = "mm/tests/zone_device_memmap_kunit.c"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        name if name in ("x86_64", "um") else pytest.param(name, marks=pytest.mark.full)
-        for name in kunit.KERNELS
-    ],
-)
+@pytest.mark.parametrize("name", choose(kunit.KERNELS, ("x86_64", "um")))
 def test_suites(chosen: options.Options, trees: tree.Trees, name: str) -> None:
     machine = kunit.KERNELS[name]
     need(machine.missing())

@@ -79,6 +79,7 @@ def test_series_as_peer(
     assert (tmp_path / "race.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.full
 def test_fault_of_the_peer_is_told(
     build_with: Build,
     write_patch: Callable[..., Path],
@@ -99,6 +100,7 @@ def test_fault_of_the_peer_is_told(
     assert "note: peer: memmap_init_zone_device() has no MOVNTI" in capsys.readouterr().out
 
 
+@pytest.mark.full
 def test_peer_that_calls_memcpy_flushcache(
     build_with: Build, write_patch: Callable[..., Path]
 ) -> None:
@@ -112,6 +114,7 @@ def test_peer_that_calls_memcpy_flushcache(
     assert done.stdout.endswith("series and fallback and peer as base, byte for byte\n"), done
 
 
+@pytest.mark.full
 def test_peer_that_does_not_compile(
     build_with: Build, write_patch: Callable[..., Path], chosen: options.Options
 ) -> None:
@@ -123,6 +126,7 @@ def test_peer_that_does_not_compile(
     assert str(caught.value).endswith(": correct it, or leave PEER out")
 
 
+@pytest.mark.full
 def test_struct_page_of_another_size(build_with: Build, write_patch: Callable[..., Path]) -> None:
     old = "} _struct_page_alignment;"
     made = build_with(

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from support import need
+from support import choose, need
 
 from harness.core import options
 from harness.core.errors import UserError
@@ -23,6 +23,8 @@ from harness.replay.drain import find_undrained
 MUTATIONS = tomllib.loads((ROOT / "replay/mutations.toml").read_text())
 # What each configuration is there for: bytes of struct page, and what compound_info holds.
 LAYOUT = {"pointer": (64, "pointer"), "page80": (80, "pointer"), "arm64": (64, "pointer")}
+# The others run in make test-all only. The mutations need pointer and trace.
+SHORT = ("default", "pointer", "trace", "arm64")
 Program = Callable[[str], Path]
 Pair = Callable[[str], tuple[build.Objects, build.Objects]]
 Done = subprocess.CompletedProcess[str]
@@ -56,7 +58,7 @@ def pair(chosen: options.Options, trees: tree.Trees) -> Pair:
     return functools.cache(lambda name: build.build_pair(chosen, trees, build.CONFIGS[name]))
 
 
-@pytest.mark.parametrize("name", build.CONFIGS)
+@pytest.mark.parametrize("name", choose(build.CONFIGS, SHORT))
 def test_same_memmap(built: Program, name: str) -> None:
     made = built(name)
     size, holds = LAYOUT.get(name, (64, "mask"))
@@ -73,7 +75,9 @@ def test_same_memmap(built: Program, name: str) -> None:
             assert "as base, byte for byte" in done.stdout
 
 
-@pytest.mark.parametrize("name", ["default", "pointer", "nomemcg", "debug", "trace", "clang"])
+@pytest.mark.parametrize(
+    "name", choose(["default", "pointer", "nomemcg", "debug", "trace", "clang"], SHORT)
+)
 def test_copies_are_drained(pair: Pair, name: str) -> None:
     """In each configuration that streams: with KMSAN, and on arm64, memcpy_nt() is memcpy()."""
     need(build.CONFIGS[name].missing())

@@ -5,12 +5,11 @@ import functools
 import json
 import subprocess
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from support import need
+from support import choose, need
 
 from harness.core import options
 from harness.core.folders import ROOT
@@ -23,7 +22,6 @@ MUTATIONS = tomllib.loads((ROOT / "replay/boot/mutations.toml").read_text())
 # The others run in make test-all only.
 SHORT = {
     "default",
-    "keys",
     "wrong-refcount",
     "stale-next-link",
     "page-too-many",
@@ -33,11 +31,6 @@ DRAINED = ("deferred_init_memmap_chunk", "__free_pages_core")
 Program = Callable[[str], Path]
 Pair = Callable[[str], tuple[Objects, Objects]]
 Done = subprocess.CompletedProcess[str]
-
-
-def mark(names: Iterable[str]) -> list[Any]:
-    """Return the names as parameters, of which make test runs those in SHORT."""
-    return [pytest.param(name, marks=[] if name in SHORT else [pytest.mark.full]) for name in names]
 
 
 def run(made: Path, *words: str) -> Done:
@@ -63,7 +56,7 @@ def pair(chosen: options.Options, trees: tree.Trees) -> Pair:
     return functools.cache(lambda name: boot_build.build_pair(chosen, trees, name))
 
 
-@pytest.mark.parametrize("name", mark(boot_build.CONFIGS))
+@pytest.mark.parametrize("name", choose(boot_build.CONFIGS, SHORT))
 def test_same_boot(built: Program, name: str) -> None:
     made = built(name)
     told = run(made, "info").stdout
@@ -76,7 +69,9 @@ def test_same_boot(built: Program, name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("name", mark(["default", "keys", "trace", "pageblock", "nomemcg"]))
+@pytest.mark.parametrize(
+    "name", choose(["default", "keys", "trace", "pageblock", "nomemcg"], SHORT)
+)
 def test_copies_are_drained_before_they_are_freed(pair: Pair, name: str) -> None:
     need(boot_build.CONFIGS[name].missing())
     assert find_undrained(pair(name)[1].out / "mm/mm_init.o", *DRAINED) == []
@@ -93,7 +88,8 @@ def test_mutation_is_disassembled(pair: Pair, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", mark(name for name, mutation in MUTATIONS.items() if "seen_by" not in mutation)
+    "name",
+    choose((name for name, mutation in MUTATIONS.items() if "seen_by" not in mutation), SHORT),
 )
 def test_mutation_is_found(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]

@@ -13,7 +13,7 @@ from harness.replay import build
 from harness.replay.drain import list_instructions
 
 
-@pytest.mark.parametrize("name", ["default", "clang"])
+@pytest.mark.parametrize("name", ["default", pytest.param("clang", marks=pytest.mark.full)])
 def test_each_memcpy_flushcache_is_a_movnti(
     chosen: options.Options, trees: tree.Trees, tmp_path: Path, name: str
 ) -> None:
