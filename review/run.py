@@ -19,6 +19,7 @@ from harness.core.options import Options
 from harness.core.progress import say
 from harness.core.stages import run_stage
 from harness.kernel.config import KernelConfig
+from harness.kernel.export import is_rfc
 from harness.kernel.images import build_pair
 from harness.kernel.patches import Patch, list_patches
 from harness.kernel.topics import list_topics
@@ -255,7 +256,9 @@ def run_review(options: Options) -> None:
     )
     run_reading_checks(table, options, worktrees, stack, patches)
     table.check("series", "coccicheck", lambda: run_coccicheck(options, trees))
-    table.check("series", "older kernel", lambda: check_backport(options, trees, patches))
+    # Only what is to be merged, not what is sent for comments.
+    ready = [patch for patch in patches if not is_rfc(patch.patch.parent)]
+    table.check("series", "older kernel", lambda: check_backport(options, trees, ready))
     builds = Builds(options, trees)
     for patch in patches:
         for name, judge in BUILT.items():
