@@ -106,7 +106,10 @@ def test_mutation_is_found(pair: Pair, name: str) -> None:
     assert any(mutation["says"] in line for line in reported if line.startswith("  series: "))
     # The report names the command that shows it again.
     again = run(made, *reported[0].split(": boot ")[1].split())
-    assert again.returncode == 1 and again.stdout.splitlines()[:2] == reported[:2]
+    where, what = again.stdout.splitlines()[:2]
+    assert again.returncode == 1 and where == reported[0]
+    # How many bytes differ depends on the addresses of the free lists.
+    assert what.split(";")[0] == reported[1].split(";")[0]
 
 
 @pytest.mark.parametrize(
