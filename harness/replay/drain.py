@@ -16,6 +16,8 @@ from harness.core.progress import say
 
 FUNCTION = "memmap_init_zone_device"
 LINE = re.compile(r"^ *([0-9a-f]+):\t(\S+) *(?:([0-9a-f]+) <)?")
+# What gcc adds to the name of a function that it has adapted to its callers.
+ADAPTED = r"(?:\.(?:constprop|isra)\.\d+)*"
 # Calls that do not return. objdump -r names them on the next line.
 NORETURN = re.compile(r"\b(?:__stack_chk_fail|__fortify_panic)\b")
 
@@ -29,7 +31,7 @@ def list_instructions(
     UserError when the object lacks the function.
     """
     text = run(["objdump", "-dr", "--no-show-raw-insn", obj], f"objdump {obj.name}")
-    found = re.search(rf"<{function}>:\n(.*?)(?:\n\n|\Z)", text, re.S)
+    found = re.search(rf"<{function}{ADAPTED}>:\n(.*?)(?:\n\n|\Z)", text, re.S)
     if not found:
         raise UserError(f"{obj} has no {function}(): is CONFIG_ZONE_DEVICE on?")
     code: dict[int, tuple[str, int | None]] = {}
