@@ -6,6 +6,7 @@ export BUILD SIZE REBINDS BOOTS LINUX PEER ARCH ACCEL JOBS AUTHOR VERSION KERNEL
 
 # The shell takes the folder from the environment, so that no path is split.
 PYTHON = "$$BUILD/venv/bin/python" -B
+UNIT_TESTS = $(PYTHON) -m pytest -q -n auto tests/unit
 # $(SETUP) WHAT: first make sure of what a target needs; harness/setup.py lists it.
 SETUP = sh harness/setup.sh
 STAGES = source tree kernels initramfs samples export
@@ -112,14 +113,14 @@ probes: setup
 
 check:
 	@$(SETUP) check
-	@$(PYTHON) -m pytest -q -n auto tests/unit
+	@$(UNIT_TESTS)
 
 test: tools
-	@$(PYTHON) -m pytest -q -n auto tests/unit
+	@$(UNIT_TESTS)
 	@$(PYTHON) -m pytest -v -s -m "not full" tests/matrix
 
 test-all: tools-all
-	@$(PYTHON) -m pytest -q -n auto tests/unit
+	@$(UNIT_TESTS)
 	@$(PYTHON) -m pytest -v -s tests/matrix
 
 clean:

@@ -3,7 +3,7 @@
 
 That is tools/testing/kunit/kunit.py. Object files stay under build/kunit/KERNEL-TREE, with the
 configuration that they were built from, so a change needs only an incremental build. kunit.py
-would configure a kernel with all defaults, which takes twice as long to build.
+would configure a kernel with all defaults, and so with drivers that no suite needs.
 """
 
 import os
@@ -203,14 +203,16 @@ def run_kunit(options: Options, source: Path, kernel: KunitKernel) -> int:
     what = f"KUnit on {kernel.name} ({source.name})"
     out = options.build / f"kunit/{kernel.name}-{source.name}"
     need_disk(options.build, DISK_GIB, what)
-    out.mkdir(parents=True, exist_ok=True)
     tools, env = kernel.config.tools, force_tcg(options, kernel)
     header = [f"KCFLAGS=-include {CONFIGS / kernel.header}"] * bool(kernel.header)
     announce(f"configuring {what}")
     configure(options, kernel.config, source, out, what)
-    common = [f"--build_dir={out}", f"--arch={tools.architecture.kernel}"]
-    common += [f"--kunitconfig={out / 'fragment'}"]
-    common += [f"--make_options={arg}" for arg in [*tools.words(), *header]]
+    common = [
+        f"--build_dir={out}",
+        f"--arch={tools.architecture.kernel}",
+        f"--kunitconfig={out / 'fragment'}",
+        *(f"--make_options={arg}" for arg in [*tools.words(), *header]),
+    ]
     announce(f"building {what}")
     make = [*tools.command(options, source, out), *header]
     run(make, f"building {what}", log=out / "make.log", progress=count_lines(what), env=env)

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import pytest
-from support import need
+from support import choose, need
 
 from harness.core import options
 from harness.core.folders import ROOT
@@ -13,7 +13,7 @@ from harness.replay import build
 from harness.replay.drain import list_instructions
 
 
-@pytest.mark.parametrize("name", ["default", pytest.param("clang", marks=pytest.mark.full)])
+@pytest.mark.parametrize("name", choose(["default", "clang"], ("default",)))
 def test_each_memcpy_flushcache_is_a_movnti(
     chosen: options.Options, trees: tree.Trees, tmp_path: Path, name: str
 ) -> None:

@@ -64,15 +64,10 @@ def test_initramfs(image: Path) -> None:
 def test_boot_and_rebind(chosen: options.Options, build: Build, image: Path, name: str) -> None:
     few = dataclasses.replace(chosen, rebinds=REBINDS)
     guest.need_memory(few.gib, DEVICES)
+    kernel = build(name)
+    accelerator = accel.choose_accel(few, kernel, image)
     log = chosen.build / f"test-{name}.log"
-    found = measure.measure_boot(
-        few,
-        build(name),
-        image,
-        accel.choose_accel(few, build(name), image),
-        log,
-        f"test boot ({name})",
-    )
+    found = measure.measure_boot(few, kernel, image, accelerator, log, f"test boot ({name})")
     assert {name: len(times.memmap) for name, times in found.items()} == dict.fromkeys(
         (device.name for device in DEVICES), REBINDS
     )
