@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """`make replay-boot`: compare and race how both kernels initialise boot memory."""
 
-import datetime
-import json
-import statistics
 from pathlib import Path
 from typing import Any
 
-from harness.core.command import git, run
-from harness.core.cpu import describe_cpu
+from harness.core.command import run
 from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.core.stages import run_stage
 from harness.kernel import tree
 from harness.replay.boot_build import build_boot
+from harness.replay.samples import find_ratio, keep_samples, run_races
 
 RANDOM_CASES = 1000
 SEED = 1
@@ -34,26 +31,6 @@ def compare_boots(boot: Path) -> str:
     return text + run([boot, *words], "comparing the memmaps", progress=print)
 
 
-def race_kernels(boot: Path, folder: Path) -> tuple[str, dict[str, Any]]:
-    """Race the kernels and return the tables and the raw samples."""
-    text = ""
-    samples: dict[str, Any] = {"results": []}
-    for gib in ZONES:
-        announce(f"racing: zone of {gib} GiB")
-        part = folder / "race.tmp"
-        text += "\n" + run([boot, "race", str(gib), str(ROUNDS), part], "racing", progress=print)
-        raced = json.loads(part.read_text())
-        part.unlink()
-        samples["results"] += raced.pop("results")
-        samples |= raced
-    return text, samples
-
-
-def find_ratio(race: dict[str, list[float]], over: str, under: str) -> float:
-    """Return the median of each round's ratio."""
-    return statistics.median(a / b for a, b in zip(race[over], race[under], strict=True))
-
-
 def format_verdict(samples: dict[str, Any]) -> str:
     """Return the last line: deferred initialisation of the largest zone."""
     race = [result for result in samples["results"] if result["what"] == "deferred"][-1]["samples"]
@@ -68,16 +45,10 @@ def run_boot(options: Options) -> None:
     folder = options.build / "replay" / "boot-result"
     folder.mkdir(parents=True, exist_ok=True)
     text = compare_boots(made)
-    table, samples = race_kernels(made, folder)
-    samples |= {
-        "cpu": describe_cpu(),
-        "date": datetime.date.today().isoformat(),
-        "base": git(trees.base, "rev-parse", "HEAD"),
-        "series": git(trees.series, "rev-parse", "HEAD"),
-    }
+    races = [["race", str(gib), str(ROUNDS)] for gib in ZONES]
+    table, samples = run_races(made, races, folder)
     verdict = format_verdict(samples)
-    (folder / "boot.txt").write_text(f"{text}{table}\n{verdict}\n")
-    (folder / "boot.json").write_text(json.dumps(samples, indent=1) + "\n")
+    keep_samples(folder, "boot", trees, f"{text}{table}\n{verdict}\n", samples)
     say(f"table and raw samples: {folder}")
     say(f"the program, which runs on any x86-64 Linux: {made}")
     print(verdict)

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """`make replay`: prove that both kernels build the same memmap, and race them at native speed."""
 
-import datetime
-import json
 from pathlib import Path
-from typing import Any
 
 from harness.core.command import git, run
-from harness.core.cpu import describe_cpu
 from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.core.stages import run_stage
@@ -17,6 +13,7 @@ from harness.replay.build import build_replay
 from harness.replay.compare import find_last, format_beside, load_runs
 from harness.replay.drain import tell_peer
 from harness.replay.plot import draw_race
+from harness.replay.samples import keep_samples, run_races
 
 RANDOM_CASES = 20000
 SEED = 1
@@ -38,23 +35,6 @@ def compare_memmaps(replay: Path) -> str:
     )
 
 
-def race_kernels(replay: Path, folder: Path) -> tuple[str, dict[str, Any]]:
-    """Race the kernels and return the tables and the raw samples."""
-    text = ""
-    samples: dict[str, Any] = {"results": []}
-    for gib, orders in RACES:
-        announce(f"racing: {gib} GiB, orders {orders}")
-        part = folder / "race.tmp"
-        text += "\n" + run(
-            [replay, "race", str(gib), orders, str(ROUNDS), part], "racing", progress=print
-        )
-        raced = json.loads(part.read_text())
-        part.unlink()
-        samples["results"] += raced.pop("results")
-        samples |= raced
-    return text, samples
-
-
 def run_replay(options: Options) -> None:
     """Build, compare, race, and write table, samples and plot.
 
@@ -66,17 +46,11 @@ def run_replay(options: Options) -> None:
     folder = options.build / "replay" / "result"
     folder.mkdir(parents=True, exist_ok=True)
     text = compare_memmaps(made)
-    table, samples = race_kernels(made, folder)
-    samples |= {
-        "cpu": describe_cpu(),
-        "date": datetime.date.today().isoformat(),
-        "base": git(trees.base, "rev-parse", "HEAD"),
-        "series": git(trees.series, "rev-parse", "HEAD"),
-    }
+    races = [["race", str(gib), orders, str(ROUNDS)] for gib, orders in RACES]
+    table, samples = run_races(made, races, folder)
     if peer:
         samples["peer"] = git(peer, "rev-parse", "HEAD")
-    (folder / "replay.txt").write_text(text + table)
-    (folder / "replay.json").write_text(json.dumps(samples, indent=1) + "\n")
+    keep_samples(folder, "replay", trees, text + table, samples)
     draw_race(samples, folder / "replay.png")
     if peer:
         tell_peer(options)

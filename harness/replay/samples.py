@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the replay programs measured: run the races, and keep their tables and raw samples."""
+
+import datetime
+import json
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.core.command import git, run
+from harness.core.cpu import describe_cpu
+from harness.core.progress import announce
+from harness.kernel.tree import Trees
+
+
+def run_races(
+    program: Path, races: Sequence[Sequence[str]], folder: Path
+) -> tuple[str, dict[str, Any]]:
+    """Run the program with the words of each race; return the tables and the raw samples.
+
+    The program gets one more word: the file to write the samples to.
+    """
+    text = ""
+    samples: dict[str, Any] = {"results": []}
+    part = folder / "race.tmp"
+    for words in races:
+        announce(f"racing: {' '.join(words)}")
+        text += "\n" + run([program, *words, part], "racing", progress=print)
+        raced = json.loads(part.read_text())
+        part.unlink()
+        samples["results"] += raced.pop("results")
+        samples |= raced
+    return text, samples
+
+
+def keep_samples(folder: Path, name: str, trees: Trees, text: str, samples: dict[str, Any]) -> None:
+    """Write NAME.txt and NAME.json, and add to samples where and from what they were taken."""
+    samples |= {
+        "cpu": describe_cpu(),
+        "date": datetime.date.today().isoformat(),
+        "base": git(trees.base, "rev-parse", "HEAD"),
+        "series": git(trees.series, "rev-parse", "HEAD"),
+    }
+    (folder / f"{name}.txt").write_text(text)
+    (folder / f"{name}.json").write_text(json.dumps(samples, indent=1) + "\n")
+
+
+def find_ratio(race: dict[str, list[float]], over: str, under: str) -> float:
+    """Return the median of each round's ratio."""
+    return statistics.median(a / b for a, b in zip(race[over], race[under], strict=True))
