@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What several test files share: the options of the run, a toy repository, the real trees."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -9,10 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support import Stage
+from support import Pair, Program, Stage, need
 
 from harness.core import command, folders, options
 from harness.kernel import tree
+from harness.replay import build
 from harness.vm import initramfs
 
 sys.dont_write_bytecode = True
@@ -84,6 +86,24 @@ def trees(chosen: options.Options) -> tree.Trees:
 def image(chosen: options.Options, trees: tree.Trees) -> Path:
     """The initramfs with the series' selftest."""
     return initramfs.make_initramfs(chosen, trees.series)
+
+
+@pytest.fixture(scope="session")
+def built(chosen: options.Options, trees: tree.Trees) -> Program:
+    """Build the replay program of a configuration, once; skips where a tool is missing."""
+
+    @functools.cache
+    def make(name: str) -> Path:
+        need(build.find_missing(build.CONFIGS[name]))
+        return build.build_replay(chosen, trees, build.CONFIGS[name])
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def pair(chosen: options.Options, trees: tree.Trees) -> Pair:
+    """Both kernels of a configuration, made once."""
+    return functools.cache(lambda name: build.build_pair(chosen, trees, build.CONFIGS[name]))
 
 
 @pytest.fixture

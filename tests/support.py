@@ -8,9 +8,14 @@ from typing import Any
 
 import pytest
 
+from harness.kernel.config import KernelConfig
 from harness.kernel.topics import list_files, list_topics
+from harness.replay.build import DEFAULT, Objects
 
 Stage = Callable[..., "subprocess.CompletedProcess[str]"]
+# What builds the replay program of a configuration, and both its kernels: fixtures of conftest.py.
+Program = Callable[[str], Path]
+Pair = Callable[[str], tuple[Objects, Objects]]
 PATCHES = [patch for topic in list_topics() for patch in list_files(topic)]
 
 
@@ -23,6 +28,18 @@ def need(missing: list[str]) -> None:
 def choose(names: Iterable[str], short: Container[str]) -> list[Any]:
     """Return the names as parameters. Those not in short run in make test-all only."""
     return [pytest.param(name, marks=[] if name in short else [pytest.mark.full]) for name in names]
+
+
+def replay(
+    made: Path, *words: str, config: KernelConfig = DEFAULT
+) -> "subprocess.CompletedProcess[str]":
+    """Run a replay program to its end."""
+    return subprocess.run(
+        [*config.tools.architecture.runner, made, *words],
+        capture_output=True,
+        text=True,
+        timeout=1200,
+    )
 
 
 def contents(folder: Path) -> dict[str, bytes]:

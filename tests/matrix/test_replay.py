@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 """The replay: the same memmap in every configuration, and each mutation is found."""
 
-import functools
 import json
 import shutil
 import subprocess
 import tomllib
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from support import choose, need
+from support import Pair, Program, choose, need, replay
 
-from harness.core import options
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
-from harness.kernel import tree
 from harness.replay import build, plot
 from harness.replay.drain import find_undrained
 
@@ -25,44 +21,13 @@ MUTATIONS = tomllib.loads((ROOT / "replay/mutations.toml").read_text())
 LAYOUT = {"pointer": (64, "pointer"), "page80": (80, "pointer"), "arm64": (64, "pointer")}
 # The others run in make test-all only. The mutations need pointer and trace.
 SHORT = ("default", "pointer", "trace", "arm64")
-Program = Callable[[str], Path]
-Pair = Callable[[str], tuple[build.Objects, build.Objects]]
-Done = subprocess.CompletedProcess[str]
-
-
-def run(made: Path, *words: str, config: str = "default") -> Done:
-    """Run a replay program to its end."""
-    return subprocess.run(
-        [*build.CONFIGS[config].tools.architecture.runner, made, *words],
-        capture_output=True,
-        text=True,
-        timeout=1200,
-    )
-
-
-@pytest.fixture(scope="session")
-def built(chosen: options.Options, trees: tree.Trees) -> Program:
-    """Build the program of a configuration, once; skips where a tool is missing."""
-
-    @functools.cache
-    def make(name: str) -> Path:
-        need(build.find_missing(build.CONFIGS[name]))
-        return build.build_replay(chosen, trees, build.CONFIGS[name])
-
-    return make
-
-
-@pytest.fixture(scope="session")
-def pair(chosen: options.Options, trees: tree.Trees) -> Pair:
-    """Both kernels of a configuration, made once."""
-    return functools.cache(lambda name: build.build_pair(chosen, trees, build.CONFIGS[name]))
 
 
 @pytest.mark.parametrize("name", choose(build.CONFIGS, SHORT))
 def test_same_memmap(built: Program, name: str) -> None:
     made = built(name)
     size, holds = LAYOUT.get(name, (64, "mask"))
-    told = run(made, "info", config=name).stdout
+    told = replay(made, "info", config=build.CONFIGS[name]).stdout
     assert f"struct page of {size} bytes, compound_info is a {holds}," in told
     assert ("page_ref_set" in told) == (name == "trace")
     words = [["matrix"], ["random", "20000" if name == "default" else "5000"]]
@@ -70,7 +35,7 @@ def test_same_memmap(built: Program, name: str) -> None:
         # Emulated, the largest orders of the matrix take minutes.
         words = [["random", "3000"]]
     with ThreadPoolExecutor() as pool:
-        for done in pool.map(lambda args: run(made, *args, config=name), words):
+        for done in pool.map(lambda args: replay(made, *args, config=build.CONFIGS[name]), words):
             assert not done.returncode, done.stdout + done.stderr
             assert "as base, byte for byte" in done.stdout
 
@@ -98,9 +63,8 @@ def test_nothing_to_drain(pair: Pair) -> None:
 )
 def test_mutation_is_disassembled(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
-    assert find_undrained(build.mutate_object(pair("default")[1], name, mutation["edits"])) == [
-        mutation["says"]
-    ]
+    changed = build.mutate_object(pair("default")[1], name, mutation["edits"])
+    assert find_undrained(changed) == [mutation["says"]]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +73,7 @@ def test_mutation_is_disassembled(pair: Pair, name: str) -> None:
 def test_mutation_is_found(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
     made = build.build_mutant(*pair(mutation.get("config", "default")), name, mutation["edits"])
-    done = run(made, "random", "3000")
+    done = replay(made, "random", "3000")
     assert done.returncode == 1, done.stdout + done.stderr
     where, what = done.stdout.splitlines()[1:3]
     assert (
@@ -117,7 +81,7 @@ def test_mutation_is_found(pair: Pair, name: str) -> None:
         and what.startswith("  series: ")
         and mutation["says"] in what
     )
-    again = run(made, "case", where.split()[1])
+    again = replay(made, "case", where.split()[1])
     assert not mutation.get("one_call", True) or (
         again.returncode == 1 and again.stdout.splitlines()[:2] == [where, what]
     )
@@ -141,7 +105,7 @@ def test_mutation_that_fits_nowhere(pair: Pair) -> None:
 )
 def test_fault_in_the_kernel(pair: Pair, statement: str, message: str) -> None:
     entry = "	if (WARN_ON_ONCE(!pgmap || zone_idx != ZONE_DEVICE))\n"
-    done = run(
+    done = replay(
         build.build_mutant(*pair("default"), "fault", [[entry, f"	{statement}\n{entry}"]]),
         "random",
         "1",
@@ -171,7 +135,7 @@ def test_fault_in_the_kernel(pair: Pair, statement: str, message: str) -> None:
     ],
 )
 def test_bad_words(built: Program, words: list[str], message: str) -> None:
-    done = run(built("default"), *words)
+    done = replay(built("default"), *words)
     assert done.returncode == 2 and message in done.stderr
 
 
@@ -193,19 +157,19 @@ def test_stands_alone(built: Program, tmp_path: Path) -> None:
         ),
         "unknown CPU",
     )
-    assert run(made, "info").stdout.startswith(f"{cpu}\n")
+    assert replay(made, "info").stdout.startswith(f"{cpu}\n")
 
 
 def test_random_cases_follow_the_seed(built: Program) -> None:
     first, again, other = (
-        run(built("default"), "random", "200", seed).stdout.splitlines()[1]
+        replay(built("default"), "random", "200", seed).stdout.splitlines()[1]
         for seed in ("7", "7", "8")
     )
     assert first == again != other
 
 
 def test_race(built: Program, tmp_path: Path) -> None:
-    done = run(built("default"), "race", "1", "0,9,9d", "3", str(tmp_path / "race.json"))
+    done = replay(built("default"), "race", "1", "0,9,9d", "3", str(tmp_path / "race.json"))
     assert not done.returncode, done.stderr
     samples = json.loads((tmp_path / "race.json").read_text())
     raced = [
