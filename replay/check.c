@@ -195,7 +195,9 @@ static void check_lengths(struct replay_case *c)
 {
 	unsigned long compound = 1UL << c->order;
 	unsigned long section = layout->pages_per_section;
-	unsigned long many = compound < section ? section + section / 2 : 3 * compound;
+	/* Threads take a section or a compound page at least. */
+	unsigned long many = compound < section ? nr_threads * section + section / 2 :
+						  3 * compound;
 	const unsigned long lengths[] = { 0, compound, 2 * compound, many };
 
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
@@ -268,7 +270,8 @@ static struct replay_case random_case(uint64_t seed, unsigned long number)
 		c.start_pfn = GUARD;
 	if (!layout->mask_encoding)
 		c.start_pfn += below(&state, compound);
-	c.nr_pages = (below(&state, 1 + (1UL << 14 >> c.order)) + below(&state, 3)) << c.order;
+	c.nr_pages = below(&state, 1 + ((unsigned long)nr_threads << 14 >> c.order));
+	c.nr_pages = (c.nr_pages + below(&state, 3)) << c.order;
 	if (!below(&state, 8))	/* the last compound goes past the end */
 		c.nr_pages += below(&state, compound);
 	if (below(&state, 2)) {

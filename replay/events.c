@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The calls that leave the code under test, recorded and compared. */
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include "userspace.h"
@@ -47,16 +48,10 @@ static void *map_room(size_t bytes)
 	return made;
 }
 
-/* The kernels keep their stack aligned to 8 bytes only, so: no SSE here. */
-#ifdef __x86_64__
-__attribute__((target("general-regs-only")))
-#endif
-void replay_event(enum replay_event what, unsigned long a, unsigned long b)
+static void note(enum replay_event what, unsigned long a, unsigned long b)
 {
 	unsigned long entry = (a - WINDOW_START) / layout->page_struct_size;
 
-	if (mode == EVENTS_IGNORE)
-		return;
 	if (what == EVENT_PAGE_REF_SET && entry < room) {
 		struct count *count = &(mode == EVENTS_RECORD ? base_counts : counts)[entry];
 
@@ -90,6 +85,18 @@ void replay_event(enum replay_event what, unsigned long a, unsigned long b)
 		}
 	}
 	nr_seen++;
+}
+
+KERNEL_CALLS
+void replay_event(enum replay_event what, unsigned long a, unsigned long b)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+	if (mode == EVENTS_IGNORE)
+		return;
+	pthread_mutex_lock(&lock);
+	note(what, a, b);
+	pthread_mutex_unlock(&lock);
 }
 
 void events_start(enum events_mode new_mode)

@@ -13,6 +13,11 @@ static const char usage[] =
 "                                            time a device of GIB GiB, 0-18 or 0,9,9d,\n"
 "                                            where d stands for a deduplicated memmap;\n"
 "                                            raw samples go to the file JSON\n"
+"       replay parallel [MIB [ORDERS [ROUNDS [JSON]]]]\n"
+"                                            time a device of MIB MiB by wall clock, with\n"
+"                                            one thread and with more of them\n"
+"       replay threads N COMMAND...          compare with N CPUs and the smallest chunks\n"
+"       replay idle N COMMAND...             the same, but no helper starts\n"
 "       replay info                          the CPU, the kernels, their struct page\n";
 
 static unsigned long read_number(const char *text)
@@ -72,6 +77,34 @@ static int run_race(int argc, char **argv)
 	return race(&options);
 }
 
+static int run_parallel(int argc, char **argv)
+{
+	struct race_options options = {
+		.device_mib = argc > 0 ? read_number(argv[0]) : 16384,
+		.rounds = argc > 2 ? read_number(argv[2]) : 15,
+		.json = argc > 3 ? argv[3] : NULL,
+	};
+
+	read_orders(&options, argc > 1 ? argv[1] : "0,9");
+	if (options.device_mib < 128 || options.device_mib > 65536 << 10)
+		die("a device has 128 MiB to 65536 GiB");
+	if (!options.rounds || options.rounds > MAX_ROUNDS)
+		die("1 to %d rounds", MAX_ROUNDS);
+	return parallel_race(&options);
+}
+
+/* With more than one, every kernel but the base splits its ranges as much as it can. */
+static void use_threads(unsigned long nr, bool helpers)
+{
+	if (!nr || nr > 64)
+		die("1 to 64 threads");
+	for (unsigned int i = 1; i < nr_kernels; i++)
+		kernels[i].side->set_cpus(nr, nr > 1);
+	if (helpers)
+		threads_start(nr - 1);
+	nr_threads = nr;
+}
+
 static int info(void)
 {
 	char cpu[128];
@@ -89,7 +122,7 @@ static int info(void)
 
 int main(int argc, char **argv)
 {
-	const char *command = argc > 1 ? argv[1] : "";
+	const char *command;
 
 	crash_catch();
 	add_kernel("base", &base_side, false);
@@ -97,6 +130,15 @@ int main(int argc, char **argv)
 	add_kernel("fallback", &fallback_side, false);
 	add_kernel("peer", &peer_side, true);
 
+	use_threads(1, false);
+	if (argc > 2 && (!strcmp(argv[1], "threads") || !strcmp(argv[1], "idle"))) {
+		use_threads(read_number(argv[2]), *argv[1] == 't');
+		argc -= 2;
+		argv += 2;
+	}
+	command = argc > 1 ? argv[1] : "";
+	if (!strcmp(command, "parallel") && argc <= 6)
+		return run_parallel(argc - 2, argv + 2);
 	if (!strcmp(command, "race") && argc <= 6)
 		return run_race(argc - 2, argv + 2);
 	if (!strcmp(command, "matrix") && argc == 2)

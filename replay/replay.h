@@ -60,6 +60,11 @@ struct replay_side {
 	void (*place)(void *pfn0);
 	void (*run)(const struct replay_case *c);
 	void (*trace)(int on);
+	/*
+	 * From now on the kernel has so many CPUs, and splits a range into chunks
+	 * of at least @min_chunk pages; 0: as the kernel chooses.
+	 */
+	void (*set_cpus)(unsigned int nr, unsigned long min_chunk);
 };
 
 enum replay_event {
@@ -71,6 +76,13 @@ enum replay_event {
 
 /* Called by the shims, defined in user space. */
 void replay_event(enum replay_event what, unsigned long a, unsigned long b);
+
+/*
+ * A work item of the kernel: queued, so that a thread runs it, and cancelled. On
+ * return from the latter no thread runs it.
+ */
+void replay_queue(void (*run)(void *work), void *work);
+void replay_cancel(void *work);
 
 /* The pgmap is common: its address is written into the memmap. */
 extern unsigned long replay_pgmap[512];

@@ -5,12 +5,15 @@
  * Compiled once per tree and configuration, with that kernel's own headers and
  * command line, then linked with its mm/mm_init.o.
  */
+#include <linux/cpuhotplug.h>
 #include <linux/memremap.h>
 #include <linux/mm.h>
 #include <linux/mmzone.h>
 #include <linux/page-isolation.h>
 #include <linux/page_ref.h>
+#include <linux/padata.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
 
 #include "replay.h"
 
@@ -37,6 +40,120 @@ s64 memstart_addr;
 #endif
 
 unsigned long volatile jiffies;
+
+/*
+ * What kernel/padata.c needs, where a kernel's mm/mm_init.c uses it. Spinlocks
+ * are the kernel's lock words, with no queue of waiters. Works go to threads of
+ * user space. An arm64 kernel finds "current" in a register that user space
+ * cannot read, so there the caller does the whole job.
+ */
+void replay_do_multithreaded(struct padata_mt_job *job);
+
+#ifdef CONFIG_X86
+static struct task_struct task = { .static_prio = DEFAULT_PRIO };
+struct task_struct *task_pointer = &task;
+asm(".globl const_current_task\n.set const_current_task, task_pointer\n");
+
+struct cpumask __cpu_online_mask;
+cpumask_var_t node_to_cpumask_map[MAX_NUMNODES];
+struct workqueue_struct *system_dfl_wq;
+#define MAX_CPUS	(BITS_PER_BYTE * sizeof(struct cpumask))
+unsigned int __num_possible_cpus = MAX_CPUS;
+static unsigned long min_chunk;
+
+/* padata_init() allocates its works, once, and would like to hear of hotplug. */
+void *__kmalloc_noprof(DECL_TOKEN_PARAMS(size, token), gfp_t flags)
+{
+	static u64 works[16 * MAX_CPUS];
+
+	return size <= sizeof(works) ? works : NULL;
+}
+
+int __cpuhp_setup_state(enum cpuhp_state state, const char *name, bool invoke,
+			int (*startup)(unsigned int cpu),
+			int (*teardown)(unsigned int cpu), bool multi_instance)
+{
+	return 0;
+}
+
+int numa_nearest_node(int node, unsigned int state)
+{
+	return node;
+}
+
+void __lockfunc _raw_spin_lock(raw_spinlock_t *lock)
+{
+	while (atomic_cmpxchg_acquire(&lock->raw_lock.val, 0, _Q_LOCKED_VAL))
+		cpu_relax();
+}
+
+void __lockfunc _raw_spin_unlock(raw_spinlock_t *lock)
+{
+	atomic_set_release(&lock->raw_lock.val, 0);
+}
+
+void __lockfunc _raw_spin_lock_bh(raw_spinlock_t *lock)
+{
+	_raw_spin_lock(lock);
+}
+
+void __lockfunc _raw_spin_unlock_bh(raw_spinlock_t *lock)
+{
+	_raw_spin_unlock(lock);
+}
+
+static void run_work(void *work)
+{
+	((struct work_struct *)work)->func(work);
+}
+
+bool queue_work_on(int cpu, struct workqueue_struct *wq, struct work_struct *work)
+{
+	replay_queue(run_work, work);
+	return true;
+}
+
+bool cancel_work_sync(struct work_struct *work)
+{
+	replay_cancel(work);
+	return true;
+}
+
+void replay_do_multithreaded(struct padata_mt_job *job)
+{
+	static bool initialised;
+
+	if (!initialised)
+		padata_init();
+	initialised = true;
+	if (min_chunk)
+		job->min_chunk = min_chunk;
+	padata_do_multithreaded(job);
+}
+
+static void set_cpus(unsigned int nr, unsigned long new_min_chunk)
+{
+	unsigned int i;
+
+	min_chunk = new_min_chunk;
+	cpumask_clear(&__cpu_online_mask);
+	for (i = 0; i < nr && i < MAX_CPUS; i++)
+		__cpumask_set_cpu(i, &__cpu_online_mask);
+	task.cpus_ptr = &task.cpus_mask;
+	cpumask_copy(&task.cpus_mask, &__cpu_online_mask);
+	for (i = 0; i < MAX_NUMNODES; i++)
+		cpumask_copy(node_to_cpumask_map[i], &__cpu_online_mask);
+}
+#else
+void replay_do_multithreaded(struct padata_mt_job *job)
+{
+	job->thread_fn(job->start, job->start + job->size, job->fn_arg);
+}
+
+static void set_cpus(unsigned int nr, unsigned long new_min_chunk)
+{
+}
+#endif
 
 /* Every root points at the same sections: only "early" matters to the code. */
 #define NR_ROOTS	((1UL << (52 - SECTION_SIZE_BITS)) / SECTIONS_PER_ROOT)
@@ -216,4 +333,5 @@ struct replay_side replay_side = {
 	.place = place,
 	.run = run,
 	.trace = trace,
+	.set_cpus = set_cpus,
 };

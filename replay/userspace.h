@@ -61,6 +61,18 @@ extern const char *const unexpected_names[];
 void proc_value(const char *path, const char *key, char *value, size_t size);
 void cpu_name(char *name, size_t size);
 
+/* The kernels keep their stack aligned to 8 bytes only; what they call must align it. */
+#ifdef __x86_64__
+#define KERNEL_CALLS	__attribute__((force_align_arg_pointer))
+#else
+#define KERNEL_CALLS
+#endif
+
+/* threads.c: the workers that run the kernels' works */
+void threads_start(unsigned int nr);
+/* With how many threads the kernels run: 1, or as the command line says. */
+extern unsigned int nr_threads;
+
 /* case.c: a case as text */
 #define CASE_SIZE	256
 void case_write(const struct replay_case *c, char *text);
@@ -105,11 +117,15 @@ unsigned long fitting_gib(unsigned long wanted);
 struct race_options {
 	const char *json;		/* file for the raw samples, or NULL */
 	unsigned long device_gib;
+	unsigned long device_mib;	/* of parallel_race() */
 	unsigned int orders[MAX_ORDERS], nr_orders;
 	bool deduplicated[MAX_ORDERS];	/* without an altmap: tails share their memmap */
 	unsigned int rounds;
 };
 
 int race(const struct race_options *options);
+
+/* parallel.c */
+int parallel_race(const struct race_options *options);
 
 #endif

@@ -64,6 +64,7 @@ X86_64 = Architecture(
         **{f"mem{name}": f"arch/x86/lib/mem{name}_64.o" for name in ("set", "cpy", "move")},
         # The series does without it; another proposal may use it.
         "__memcpy_flushcache": "arch/x86/lib/usercopy_64.o",
+        "__sw_hweight64": "arch/x86/lib/hweight.o",
     },
 )
 ARM64 = Architecture(

@@ -105,7 +105,7 @@ def link_program(kernel: Objects, sides: Sequence[Path], made: Path) -> Path:
 
 def mutate(kernel: Objects, name: str, file: str, edits: Sequence[Sequence[str]]) -> Path:
     """Return the object of mm/FILE.c of the series after edits; see mutate_object()."""
-    return build.mutate_object(kernel, name, edits, file)
+    return build.mutate_object(kernel, name, edits, f"mm/{file}")
 
 
 def build_mutant(

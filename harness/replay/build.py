@@ -26,7 +26,9 @@ from harness.kernel.tree import Trees
 
 REPLAY = ROOT / "replay"
 EXPORTED = "replay_side"
-IMPORTED = ("replay_event", "replay_pgmap")
+IMPORTED = ("replay_event", "replay_pgmap", "replay_queue", "replay_cancel")
+# What the kernel calls to split a range among threads, and what it calls instead: see shim.c.
+SPLIT = ("padata_do_multithreaded", "replay_do_multithreaded")
 # Of no use in user space, or in the way of the linker.
 DROPPED = (".modinfo", ".discard*", ".note*", ".initcall*", ".eh_frame")
 
@@ -180,6 +182,25 @@ def build_objects(options: Options, where: Path, config: KernelConfig) -> Object
     return kernel
 
 
+def link_side(
+    kernel: Objects, name: str, as_name: str = "", changed: dict[str, Path] | None = None
+) -> Path:
+    """Link one kernel, with its own padata where it splits ranges, and with some objects changed.
+
+    See Objects.link_side().
+    """
+    parts = {"mm/mm_init": kernel.out / "mm/mm_init.o"} | (changed or {})
+    mm_init = parts.pop("mm/mm_init")
+    # On arm64 the shim has no threads.
+    splits = SPLIT[0] in kernel.list_undefined(mm_init)
+    if splits and kernel.config.tools.architecture is X86_64 and "kernel/padata" not in parts:
+        kernel.make("kernel/padata.o")
+        parts["kernel/padata"] = kernel.out / "kernel/padata.o"
+    made = kernel.out / f"{name}.mm_init.o"
+    run([kernel.tool("objcopy"), f"--redefine-sym={'='.join(SPLIT)}", mm_init, made], "objcopy")
+    return kernel.link_side(name, made, as_name, more=list(parts.values()))
+
+
 def build_pair(options: Options, trees: Trees, config: KernelConfig) -> tuple[Objects, Objects]:
     """Return both kernels, prepared."""
     return build_objects(options, trees.base, config), build_objects(options, trees.series, config)
@@ -253,44 +274,44 @@ def link_program(
 
 
 def mutate_object(
-    after: Objects, name: str, edits: Sequence[Sequence[str]], file: str = "mm_init"
+    after: Objects, name: str, edits: Sequence[Sequence[str]], file: str = "mm/mm_init"
 ) -> Path:
-    """Return the object of the series' mm/FILE.c after edits, pairs of an old and a new text.
+    """Return the object of the series' FILE.c after edits, pairs of an old and a new text.
 
     Raises UserError if an old text does not occur exactly once.
     """
-    text = (after.tree / f"mm/{file}.c").read_text()
+    original = after.tree / f"{file}.c"
+    text = original.read_text()
     for old, new in edits:
         if text.count(old) != 1:
             raise UserError(
-                f"mutation {name}: {text.count(old)} times in mm/{file}.c, not once: {old!r}"
+                f"mutation {name}: {text.count(old)} times in {file}.c, not once: {old!r}"
             )
         text = text.replace(old, new)
     source = after.out / f"{name}.c"
     source.write_text(text)
-    return after.compile(source, source.with_suffix(f".{file}.o"), f"-I{after.tree / 'mm'}")
+    made = source.with_suffix(f".{original.stem}.o")
+    return after.compile(source, made, f"-I{original.parent}")
 
 
 def build_mutant(
-    before: Objects, after: Objects, name: str, edits: Sequence[Sequence[str]]
+    before: Objects,
+    after: Objects,
+    name: str,
+    edits: Sequence[Sequence[str]],
+    file: str = "mm/mm_init",
 ) -> Path:
-    """Return a replay program whose series has edits; see mutate_object()."""
-    changed = mutate_object(after, name, edits)
-    return link_program(
-        after,
-        [
-            before.link_side("base", before.out / "mm/mm_init.o"),
-            after.link_side("mutant", changed, "series"),
-        ],
-        after.out / name,
-    )
+    """Return a replay program whose series has edits in FILE.c; see mutate_object()."""
+    changed = {file: mutate_object(after, name, edits, file)}
+    sides = [link_side(before, "base"), link_side(after, "mutant", "series", changed)]
+    return link_program(after, sides, after.out / name)
 
 
 def build_peer(options: Options, peer: Path, config: KernelConfig) -> Path:
     """Return the peer's object; Raises UserError when its mm/mm_init.c does not compile."""
     try:
         objects = build_objects(options, peer, config)
-        return objects.link_side("peer", objects.out / "mm/mm_init.o")
+        return link_side(objects, "peer")
     except UserError as error:
         raise UserError(
             f"PEER={options.peer} cannot be built: {error}: correct it, or leave PEER out"
@@ -306,10 +327,7 @@ def build_replay(
     series without it. Raises UserError when a tree does not compile.
     """
     before, after = build_pair(options, trees, config)
-    sides = [
-        before.link_side("base", before.out / "mm/mm_init.o"),
-        after.link_side("series", after.out / "mm/mm_init.o"),
-    ]
+    sides = [link_side(before, "base"), link_side(after, "series")]
     if config.tools.architecture is X86_64:
         fallback = after.compile(
             trees.series / "mm/mm_init.c",
@@ -317,7 +335,7 @@ def build_replay(
             "-include",
             str(REPLAY / "fallback.h"),
         )
-        sides.append(after.link_side("fallback", fallback))
+        sides.append(link_side(after, "fallback", changed={"mm/mm_init": fallback}))
     if peer:
         sides.append(build_peer(options, peer, config))
     return link_program(after, sides, after.out / ("replay-peer" if peer else "replay"))

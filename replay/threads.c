@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Threads that stand for the workers of the kernel's unbound workqueue. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "userspace.h"
+
+#define MAX_WORKS	512
+
+unsigned int nr_threads = 1;
+
+enum state { FREE, QUEUED, RUNNING, DONE };
+
+static struct work {
+	void (*run)(void *work);
+	void *work;
+	enum state state;
+} works[MAX_WORKS];
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t queued = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
+
+static struct work *find_state(enum state state)
+{
+	for (struct work *w = works; w < works + MAX_WORKS; w++)
+		if (w->state == state)
+			return w;
+	return NULL;
+}
+
+static void *run_works(void *unused)
+{
+	struct work *w;
+
+	(void)unused;
+	pthread_mutex_lock(&lock);
+	for (;;) {
+		while (!(w = find_state(QUEUED)))
+			pthread_cond_wait(&queued, &lock);
+		w->state = RUNNING;
+		pthread_mutex_unlock(&lock);
+		w->run(w->work);
+		pthread_mutex_lock(&lock);
+		w->state = DONE;
+		pthread_cond_broadcast(&done);
+	}
+	return NULL;
+}
+
+void threads_start(unsigned int nr)
+{
+	pthread_t thread;
+
+	while (nr--)
+		if (pthread_create(&thread, NULL, run_works, NULL))
+			die("cannot start a thread: raise ulimit -u");
+}
+
+KERNEL_CALLS
+void replay_queue(void (*run)(void *work), void *work)
+{
+	struct work *w;
+
+	pthread_mutex_lock(&lock);
+	/* One that nobody waited for. */
+	for (w = works; w < works + MAX_WORKS; w++)
+		if (w->work == work && w->state == DONE)
+			w->state = FREE;
+	w = find_state(FREE);
+	if (!w)
+		die("more than %d works: enlarge MAX_WORKS in threads.c", MAX_WORKS);
+	*w = (struct work) { run, work, QUEUED };
+	pthread_cond_signal(&queued);
+	pthread_mutex_unlock(&lock);
+}
+
+KERNEL_CALLS
+void replay_cancel(void *work)
+{
+	struct work *w = works;
+
+	pthread_mutex_lock(&lock);
+	while (w->state == FREE || w->work != work)
+		w++;
+	while (w->state == RUNNING)
+		pthread_cond_wait(&done, &lock);
+	w->state = FREE;
+	pthread_mutex_unlock(&lock);
+}
