@@ -13,6 +13,8 @@ AREAS = (
     ("mm/kasan/", r"kasan"),
     ("mm/kmsan/", r"kmsan"),
     ("kernel/kcsan/", r"kcsan"),
+    ("kernel/padata.c", r"padata"),
+    ("include/linux/padata.h", r"padata"),
     ("mm/", r"mm(/[\w-]+)?"),
     ("lib/tests/fortify", r"fortify"),
     ("lib/", r"lib(/[\w-]+)?|string|fortify"),

@@ -15,6 +15,8 @@ from harness.core.options import Options
 from harness.core.progress import say
 
 FUNCTION = "memmap_init_zone_device"
+# What the series' threads run.
+CHUNK = "memmap_init_device_chunk"
 LINE = re.compile(r"^ *([0-9a-f]+):\t(\S+) *(?:([0-9a-f]+) <)?")
 # What gcc adds to the name of a function that it has adapted to its callers.
 ADAPTED = r"(?:\.(?:constprop|isra)\.\d+)*"

@@ -165,6 +165,10 @@ REACHED = {
         "elver@google.com",
     ),
     "boot-memmap": ({"linux-mm@kvack.org"}, "rppt@kernel.org"),
+    "parallel-memmap": (
+        {"linux-mm@kvack.org", "linux-crypto@vger.kernel.org"},
+        "daniel.m.jordan@oracle.com",
+    ),
 }
 
 

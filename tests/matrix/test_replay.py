@@ -14,7 +14,7 @@ from support import Pair, Program, choose, need, replay
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
 from harness.replay import build, plot
-from harness.replay.drain import find_undrained
+from harness.replay.drain import CHUNK, find_undrained
 
 MUTATIONS = tomllib.loads((ROOT / "replay/mutations.toml").read_text())
 # What each configuration is there for: bytes of struct page, and what compound_info holds.
@@ -46,7 +46,7 @@ def test_same_memmap(built: Program, name: str) -> None:
 def test_copies_are_drained(pair: Pair, name: str) -> None:
     """In each configuration that streams: with KMSAN, and on arm64, memcpy_nt() is memcpy()."""
     need(build.CONFIGS[name].missing())
-    assert find_undrained(pair(name)[1].out / "mm/mm_init.o") == []
+    assert find_undrained(pair(name)[1].out / "mm/mm_init.o", CHUNK) == []
 
 
 def test_nothing_to_drain(pair: Pair) -> None:
@@ -64,7 +64,7 @@ def test_nothing_to_drain(pair: Pair) -> None:
 def test_mutation_is_disassembled(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
     changed = build.mutate_object(pair("default")[1], name, mutation["edits"])
-    assert find_undrained(changed) == [mutation["says"]]
+    assert find_undrained(changed, CHUNK) == [mutation["says"]]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from support import choose
 from harness.bench import measure
 from harness.core import command, errors, folders, options
 from harness.kernel import images, tree
-from harness.replay.drain import find_undrained
+from harness.replay.drain import CHUNK, find_undrained
 from harness.vm import accel, guest, initramfs
 from harness.vm.devices import DEVICES
 
@@ -153,7 +153,7 @@ def test_copy_is_inline(build: Build) -> None:
         ["objdump", "-d", "--no-show-raw-insn", build("series").image.parent / "mm_init.o"],
         "objdump",
     )
-    function = re.search(r"<memmap_init_zone_device>:\n(.*?)\n\n", code + "\n\n", re.S)
+    function = re.search(rf"<{CHUNK}>:\n(.*?)\n\n", code + "\n\n", re.S)
     assert function
     stretches = re.split(r"\t(?:call|j\w+|rep|ret)\b", function[1])
     assert max(stretch.count("\tmovnti") for stretch in stretches) == 8
@@ -162,4 +162,4 @@ def test_copy_is_inline(build: Build) -> None:
 
 def test_copies_are_drained(build: Build) -> None:
     """The kernel that boots drains its copies; test_replay.py checks those of the replay."""
-    assert find_undrained(build("series").image.parent / "mm_init.o") == []
+    assert find_undrained(build("series").image.parent / "mm_init.o", CHUNK) == []
