@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Boots in which helpers of padata initialise the memmaps of two devices: see guest/parallel."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.core.options import Options
+from harness.kernel.config import MEASURED, KernelConfig
+from harness.kernel.images import Kernel
+from harness.vm.devices import PAIR
+from harness.vm.guest import Guest, boot_guest, need_memory
+
+# With lockdep, and with the trace points that show which works are queued.
+CONFIG = KernelConfig("parallel", (*MEASURED.fragments, "debug", "tracers"), ("CONFIG_CPUSETS=y",))
+# Each device has four times the least that a thread takes.
+GIB = 4.5
+LIMIT = 3600
+SILENCE = 300
+HELPERS = re.compile(r"^helpers: (.+): (\d+)$")
+
+
+@dataclass(frozen=True)
+class Binds:
+    """How many helpers each bind was given, by what guest/parallel calls it."""
+
+    helpers: dict[str, list[int]]
+
+
+def boot_parallel(
+    options: Options,
+    kernel: Kernel,
+    initramfs: Path,
+    accel: str,
+    cpus: int,
+    times: int,
+    rebinds: int = 1,
+) -> Binds:
+    """Boot once with cpus processors; Raises UserError as boot_guest() does."""
+    need_memory(GIB, PAIR)
+    found: dict[str, list[int]] = {}
+
+    def read(spoken: str) -> None:
+        if match := HELPERS.match(spoken):
+            found.setdefault(match[1], []).append(int(match[2]))
+
+    guest = Guest(
+        kernel,
+        initramfs,
+        accel,
+        GIB,
+        f"zdm.do=rebind,parallel zdm.rebinds={rebinds} zdm.times={times}",
+        devices=PAIR,
+        cpus=cpus,
+    )
+    boot_guest(guest, options.build / f"parallel-{cpus}.log", read, LIMIT, SILENCE)
+    return Binds(found)
