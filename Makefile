@@ -16,6 +16,7 @@ bench-boot = harness.bench.boot
 samples   = harness.bench.measure
 replay    = harness.replay.run
 replay-boot = harness.replay.boot
+replay-parallel = harness.replay.parallel
 compare   = harness.replay.compare
 source    = harness.kernel.source
 tree      = harness.kernel.tree
@@ -24,8 +25,8 @@ export    = harness.kernel.export
 initramfs = harness.vm.initramfs
 shell     = harness.vm.shell
 
-.PHONY: help setup tools tools-all requirements bench bench-boot replay replay-boot compare shell probes check test test-all \
-	review outbox report clean $(STAGES)
+.PHONY: help setup tools tools-all requirements bench bench-boot replay replay-boot replay-parallel compare shell probes \
+	check test test-all review outbox report clean $(STAGES)
 .NOTPARALLEL:
 
 help:
@@ -36,6 +37,7 @@ help:
 	@echo 'make test-all   these and the rest of the matrix: the base in the VM, sanitizers, architectures, arm64 in the VM, documentation'
 	@echo 'make replay     run the object files of both kernels in user space: compare every byte, and race them natively'
 	@echo 'make replay-boot  the same for the memmap of boot: deferred initialisation, with the page allocator behind it'
+	@echo 'make replay-parallel  the same for one device and several threads: compared with base, timed by wall clock'
 	@echo 'make compare    show the races kept in results/, by CPU: one table, one picture'
 	@echo 'make review     check the patches as their reviewers would: style, builds, boots, KUnit, sparse, coccicheck, 7.2.y...'
 	@echo 'make outbox     write the patches as mails by AUTHOR, signed off, addressed, for version VERSION; nothing sends them'
@@ -87,7 +89,7 @@ requirements:
 			--generate-hashes --no-header --no-annotate $$list.in; } >$$list.tmp && mv $$list.tmp $$list.txt || exit 1; \
 	done
 
-bench replay replay-boot compare shell $(STAGES): setup
+bench replay replay-boot replay-parallel compare shell $(STAGES): setup
 	@$(PYTHON) -m $($@)
 
 bench-boot: setup
