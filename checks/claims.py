@@ -137,14 +137,20 @@ def parse(text: str) -> dict[str, Any]:
     return samples
 
 
+def find_size(race: dict[str, Any]) -> float:
+    """Return the bytes of a race's device."""
+    size: float = race["device_mib"] * 2**20 if "device_mib" in race else race["device_gib"] * 2**30
+    return size
+
+
 def select(samples: dict[str, Any], which: str) -> list[dict[str, Any]]:
     """Return the races that a text such as "100 GiB, order 9d" or "orders 3 to 18" selects."""
     match = re.fullmatch(
-        r"(?:(\d+) GiB)?(?:, )?(?:orders? (\d+)(d?)(?:( to | and )(\d+))?)?", which
+        r"(?:(\d+) ([GM]iB))?(?:, )?(?:orders? (\d+)(d?)(?:( to | and )(\d+))?)?", which
     )
     if not match:
         raise ValueError(f"cannot read '{which}'")
-    gib, first, folded, joint, last = match.groups()
+    size, unit, first, folded, joint, last = match.groups()
     wanted = range(19) if first is None else {int(first), int(last or first)}
     if joint == " to ":
         wanted = range(int(first), int(last) + 1)
@@ -152,7 +158,7 @@ def select(samples: dict[str, Any], which: str) -> list[dict[str, Any]]:
         race
         for race in samples["results"]
         if race["order"] in wanted
-        and (gib is None or race["device_gib"] == int(gib))
+        and (size is None or find_size(race) == int(size) * UNITS[unit])
         and (first is None or race.get("deduplicated", False) == bool(folded))
     ]
 
@@ -165,7 +171,7 @@ def measure_races(path: Path, which: str, item: str) -> list[float]:
     if item == "orders":
         return [min(orders), max(orders)]
     given: dict[str, Callable[[dict[str, Any]], float]] = {
-        "device": lambda race: race["device_gib"] * 2**30,
+        "device": find_size,
         "order": lambda race: race["order"],
         "span": lambda race: 4096 << race["order"],
         "pages": lambda race: race["pages"],
@@ -192,6 +198,15 @@ def measure_times(races: list[dict[str, Any]], item: str) -> list[float]:
             for race in races
         ]
     return [median(race["samples"][over]) * (2**28 if per_tib else 1) for race in races]
+
+
+def measure_threads(path: Path, which: str, item: str) -> list[float]:
+    """Return an item of each race in a parallel.json that which selects; medians are in ns."""
+    found = select(parse(path.read_text()), which)
+    if item == "device":
+        return [find_size(race) for race in found]
+    scale = 1 if "/" in item or item == "rounds" else UNITS["ms"]
+    return [value * scale for value in measure_times(found, item)]
 
 
 def measure_boots(path: Path, which: str, item: str) -> list[float]:
@@ -280,6 +295,7 @@ def count_patches(path: Path, _which: str, item: str) -> list[float]:
 
 MEASURES: dict[str, Callable[[Path, str, str], list[float]]] = {
     "replay.json": measure_races,
+    "parallel.json": measure_threads,
     "boot.json": measure_boots,
     "variants.json": measure_boots,
     "fallback.json": measure_boots,
