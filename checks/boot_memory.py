@@ -21,7 +21,10 @@ from harness.vm.guest import Guest, boot_guest, need_memory
 from harness.vm.initramfs import make_initramfs
 from harness.vm.monitor import Monitor, make_monitor
 
-DEBUG = KernelConfig("pages", (*MEASURED.fragments, "tracers", "debug", "pages"))
+# The boots of checks/parallel.py share this kernel. They need cpusets.
+DEBUG = KernelConfig(
+    "pages", (*MEASURED.fragments, "tracers", "debug", "pages"), ("CONFIG_CPUSETS=y",)
+)
 LIMIT = 1800
 # Under TCG, filling GiBs of memory takes a kernel that checks each page minutes.
 SILENCE = 300

@@ -5,14 +5,14 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from checks import boot_memory
 from harness.core.options import Options
-from harness.kernel.config import MEASURED, KernelConfig
 from harness.kernel.images import Kernel
 from harness.vm.devices import PAIR
 from harness.vm.guest import Guest, boot_guest, need_memory
 
-# With lockdep, and with the trace points that show which works are queued.
-CONFIG = KernelConfig("parallel", (*MEASURED.fragments, "debug", "tracers"), ("CONFIG_CPUSETS=y",))
+# It has lockdep, and the trace points that show which works are queued.
+CONFIG = boot_memory.DEBUG
 # Each device has four times the least that a thread takes.
 GIB = 4.5
 LIMIT = 3600
