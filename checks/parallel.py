@@ -2,8 +2,8 @@
 """Boots in which helpers of padata initialise the memmaps of two devices: see guest/parallel."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from checks import boot_memory
 from harness.core.options import Options
@@ -17,14 +17,14 @@ CONFIG = boot_memory.DEBUG
 GIB = 4.5
 LIMIT = 3600
 SILENCE = 300
-HELPERS = re.compile(r"^helpers: (.+): (\d+)$")
+HELPERS = re.compile(r"^helpers: (\w+): (\d+) queued, (\d+) started$")
 
 
-@dataclass(frozen=True)
-class Binds:
-    """How many helpers each bind was given, by what guest/parallel calls it."""
+class Helpers(NamedTuple):
+    """How many helpers padata queued for a bind, and how many of them started."""
 
-    helpers: dict[str, list[int]]
+    queued: int
+    started: int
 
 
 def boot_parallel(
@@ -35,14 +35,17 @@ def boot_parallel(
     cpus: int,
     times: int,
     rebinds: int = 1,
-) -> Binds:
-    """Boot once with cpus processors; Raises UserError as boot_guest() does."""
+) -> dict[str, list[Helpers]]:
+    """Boot once with cpus processors; return the helpers by what guest/parallel calls the bind.
+
+    Raises UserError as boot_guest() does.
+    """
     need_memory(GIB, PAIR)
-    found: dict[str, list[int]] = {}
+    found: dict[str, list[Helpers]] = {}
 
     def read(spoken: str) -> None:
         if match := HELPERS.match(spoken):
-            found.setdefault(match[1], []).append(int(match[2]))
+            found.setdefault(match[1], []).append(Helpers(int(match[2]), int(match[3])))
 
     guest = Guest(
         kernel,
@@ -54,4 +57,4 @@ def boot_parallel(
         cpus=cpus,
     )
     boot_guest(guest, options.build / f"parallel-{cpus}.log", read, LIMIT, SILENCE)
-    return Binds(found)
+    return found

@@ -54,7 +54,7 @@ static struct task_struct task = { .static_prio = DEFAULT_PRIO };
 struct task_struct *task_pointer = &task;
 asm(".globl const_current_task\n.set const_current_task, task_pointer\n");
 
-struct cpumask __cpu_online_mask;
+struct cpumask __cpu_online_mask, __cpu_possible_mask;
 cpumask_var_t node_to_cpumask_map[MAX_NUMNODES];
 struct workqueue_struct *system_dfl_wq;
 #define MAX_CPUS	(BITS_PER_BYTE * sizeof(struct cpumask))

@@ -80,8 +80,10 @@ void replay_cancel(void *work)
 	struct work *w = works;
 
 	pthread_mutex_lock(&lock);
-	while (w->state == FREE || w->work != work)
+	while (w < works + MAX_WORKS && (w->state == FREE || w->work != work))
 		w++;
+	if (w == works + MAX_WORKS)
+		die("padata cancelled a work that it had not queued");
 	while (w->state == RUNNING)
 		pthread_cond_wait(&done, &lock);
 	w->state = FREE;
