@@ -120,7 +120,8 @@ BOOTS = {
 # KMSAN excludes deferred initialisation, and takes two pages of metadata for each page.
 SANITIZED = {
     "kasan-ubsan": Boot(small=FEW),
-    "kcsan-debug": Boot(small=FEW),
+    # debug_pagealloc would take minutes for each GiB.
+    "kcsan-debug": Boot(words="debug_pagealloc=off", small=FEW),
     "kmsan": Boot(ram_gib=8, deferred=0, small=FEW),
 }
 
