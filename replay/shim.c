@@ -49,13 +49,19 @@ unsigned long volatile jiffies;
  */
 void replay_do_multithreaded(struct padata_mt_job *job);
 
+cpumask_var_t node_to_cpumask_map[MAX_NUMNODES];
+
+int numa_nearest_node(int node, unsigned int state)
+{
+	return node;
+}
+
 #ifdef CONFIG_X86
 static struct task_struct task = { .static_prio = DEFAULT_PRIO };
 struct task_struct *task_pointer = &task;
 asm(".globl const_current_task\n.set const_current_task, task_pointer\n");
 
 struct cpumask __cpu_online_mask, __cpu_possible_mask;
-cpumask_var_t node_to_cpumask_map[MAX_NUMNODES];
 struct workqueue_struct *system_dfl_wq;
 #define MAX_CPUS	(BITS_PER_BYTE * sizeof(struct cpumask))
 unsigned int __num_possible_cpus = MAX_CPUS;
@@ -74,11 +80,6 @@ int __cpuhp_setup_state(enum cpuhp_state state, const char *name, bool invoke,
 			int (*teardown)(unsigned int cpu), bool multi_instance)
 {
 	return 0;
-}
-
-int numa_nearest_node(int node, unsigned int state)
-{
-	return node;
 }
 
 void __lockfunc _raw_spin_lock(raw_spinlock_t *lock)
