@@ -146,6 +146,14 @@ static void set_cpus(unsigned int nr, unsigned long new_min_chunk)
 		cpumask_copy(node_to_cpumask_map[i], &__cpu_online_mask);
 }
 #else
+/* The masks have no bits, and the count of CPUs is not used. */
+unsigned int nr_cpu_ids;
+
+unsigned int __bitmap_weight(const unsigned long *bitmap, unsigned int bits)
+{
+	return 0;
+}
+
 void replay_do_multithreaded(struct padata_mt_job *job)
 {
 	job->thread_fn(job->start, job->start + job->size, job->fn_arg);
