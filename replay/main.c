@@ -61,35 +61,37 @@ static void read_orders(struct race_options *options, const char *text)
 	}
 }
 
-static int run_race(int argc, char **argv)
+/* What both kinds of race read after the size of the device. */
+static struct race_options read_race(int argc, char **argv, const char *orders)
 {
 	struct race_options options = {
-		.device_gib = argc > 0 ? read_number(argv[0]) : 16,
 		.rounds = argc > 2 ? read_number(argv[2]) : 15,
 		.json = argc > 3 ? argv[3] : NULL,
 	};
 
-	read_orders(&options, argc > 1 ? argv[1] : "0-18");
-	if (!options.device_gib || options.device_gib > 65536)
-		die("a device has 1 to 65536 GiB");
+	read_orders(&options, argc > 1 ? argv[1] : orders);
 	if (!options.rounds || options.rounds > MAX_ROUNDS)
 		die("1 to %d rounds", MAX_ROUNDS);
+	return options;
+}
+
+static int run_race(int argc, char **argv)
+{
+	struct race_options options = read_race(argc, argv, "0-18");
+
+	options.device_gib = argc > 0 ? read_number(argv[0]) : 16;
+	if (!options.device_gib || options.device_gib > 65536)
+		die("a device has 1 to 65536 GiB");
 	return race(&options);
 }
 
 static int run_parallel(int argc, char **argv)
 {
-	struct race_options options = {
-		.device_mib = argc > 0 ? read_number(argv[0]) : 16384,
-		.rounds = argc > 2 ? read_number(argv[2]) : 15,
-		.json = argc > 3 ? argv[3] : NULL,
-	};
+	struct race_options options = read_race(argc, argv, "0,9");
 
-	read_orders(&options, argc > 1 ? argv[1] : "0,9");
+	options.device_mib = argc > 0 ? read_number(argv[0]) : 16384;
 	if (options.device_mib < 128 || options.device_mib > 65536 << 10)
 		die("a device has 128 MiB to 65536 GiB");
-	if (!options.rounds || options.rounds > MAX_ROUNDS)
-		die("1 to %d rounds", MAX_ROUNDS);
 	return parallel_race(&options);
 }
 

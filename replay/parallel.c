@@ -162,22 +162,19 @@ static void write_json(FILE *json, const struct race_options *options, const str
 		}
 	}
 	fprintf(json, "]}\n");
-	if (fclose(json))
-		die("cannot write the samples: is the disk full?");
+	close_samples(json);
 }
 
 int parallel_race(const struct race_options *options)
 {
 	unsigned long gib = (options->device_mib + 1023) / 1024, mib = options->device_mib;
 	struct result *results = calloc(options->nr_orders, sizeof(*results));
-	FILE *json = options->json ? fopen(options->json, "w") : NULL;
+	FILE *json = options->json ? open_samples(options->json) : NULL;
 	struct replay_case c = { .start_pfn = START_PFN };
 	char cpu[128];
 
 	if (!results)
 		die("out of memory for the samples: fewer orders");
-	if (options->json && !json)
-		die("cannot write %s: choose another file", options->json);
 	if (fitting_gib(gib) != gib)
 		mib = fitting_gib(gib) * 1024;
 	list_runners();

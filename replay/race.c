@@ -133,22 +133,19 @@ static void write_json(FILE *json, const char *cpu, const struct result *results
 				i == limit ? "}}" : ", ");
 	}
 	fprintf(json, "]}\n");
-	if (fclose(json))
-		die("cannot write the samples: is the disk full?");
+	close_samples(json);
 }
 
 int race(const struct race_options *options)
 {
 	struct replay_case c = { .start_pfn = START_PFN, .altmap = 1 };
 	struct result *results = calloc(options->nr_orders, sizeof(*results));
-	FILE *json = options->json ? fopen(options->json, "w") : NULL;
+	FILE *json = options->json ? open_samples(options->json) : NULL;
 	unsigned long gib = fitting_gib(options->device_gib);
 	char cpu[128];
 
 	if (!results)
 		die("out of memory for the samples: fewer orders");
-	if (options->json && !json)
-		die("cannot write %s: choose another file", options->json);
 	limit = nr_kernels;
 	nr_runners = nr_kernels + 1;
 	stay_on_cpu();

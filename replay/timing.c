@@ -104,3 +104,18 @@ unsigned long fitting_gib(unsigned long wanted)
 		       room / MIB, gib, wanted);
 	return gib;
 }
+
+FILE *open_samples(const char *file)
+{
+	FILE *json = fopen(file, "w");
+
+	if (!json)
+		die("cannot write %s: choose another file", file);
+	return json;
+}
+
+void close_samples(FILE *json)
+{
+	if (fclose(json))
+		die("cannot write the samples: is the disk full?");
+}

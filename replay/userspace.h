@@ -107,7 +107,9 @@ void stream_end(void);
 struct summary summarise(const double *values, unsigned int n);
 /* Median of the quotients of each round. */
 double median_ratio(const double *over, const double *under, unsigned int n);
+FILE *open_samples(const char *file);
 void write_list(FILE *json, const char *name, const double *values, unsigned int n);
+void close_samples(FILE *json);
 /* The largest of @wanted, a half of it, a quarter... whose memmap fits. */
 unsigned long fitting_gib(unsigned long wanted);
 

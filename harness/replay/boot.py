@@ -43,7 +43,6 @@ def run_boot(options: Options) -> None:
     trees = tree.apply_series(options)
     made = build_boot(options, trees)
     folder = options.build / "replay" / "boot-result"
-    folder.mkdir(parents=True, exist_ok=True)
     text = compare_boots(made)
     races = [["race", str(gib), str(ROUNDS)] for gib in ZONES]
     table, samples = run_races(made, races, folder)

@@ -78,7 +78,6 @@ def run_parallel(options: Options) -> None:
     trees = tree.apply_series(options)
     made = build_replay(options, trees)
     folder = options.build / "replay" / "parallel-result"
-    folder.mkdir(parents=True, exist_ok=True)
     text = compare_memmaps(made)
     races = [["parallel", str(mib), orders, str(rounds)] for mib, orders, rounds in RACES]
     table, samples = run_races(made, races, folder)

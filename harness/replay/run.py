@@ -44,7 +44,6 @@ def run_replay(options: Options) -> None:
     peer = prepare_peer(options, trees.base.parent)
     made = build_replay(options, trees, peer=peer)
     folder = options.build / "replay" / "result"
-    folder.mkdir(parents=True, exist_ok=True)
     text = compare_memmaps(made)
     races = [["race", str(gib), orders, str(ROUNDS)] for gib, orders in RACES]
     table, samples = run_races(made, races, folder)

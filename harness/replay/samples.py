@@ -19,12 +19,13 @@ def run_races(
 ) -> tuple[str, dict[str, Any]]:
     """Run the program with the words of each race; return the tables and the raw samples.
 
-    The program gets one more word: the file to write the samples to. Under a hypervisor, the tables
-    and samples say which share of the CPU time went to other guests: a race that lost some of it
-    is not worth much.
+    The program gets one more word: the file in folder to write the samples to. Under a hypervisor,
+    the tables and samples say which share of the CPU time went to other guests: a race that lost
+    some of it is not worth much.
     """
     text = ""
     samples: dict[str, Any] = {"results": []}
+    folder.mkdir(parents=True, exist_ok=True)
     part = folder / "race.tmp"
     for words in races:
         announce(f"racing: {' '.join(words)}")

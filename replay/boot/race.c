@@ -71,10 +71,8 @@ static void print_row(enum boot_what what, unsigned int rounds)
 
 static void write_json(const char *file, const char *cpu, unsigned long gib, unsigned int rounds)
 {
-	FILE *json = fopen(file, "w");
+	FILE *json = open_samples(file);
 
-	if (!json)
-		die("cannot write %s: choose another file", file);
 	fprintf(json, "{\"cpu\": \"%s\", \"unit\": \"ns of CPU time per struct page\",\n"
 		"\"page_struct_size\": %u,\n\"results\": [", cpu, layout->page_struct_size);
 	for (enum boot_what what = 0; what < NR_BOOT; what++) {
@@ -86,8 +84,7 @@ static void write_json(const char *file, const char *cpu, unsigned long gib, uns
 		}
 	}
 	fprintf(json, "]}\n");
-	if (fclose(json))
-		die("cannot write the samples: is the disk full?");
+	close_samples(json);
 }
 
 int boot_race(unsigned long wanted, unsigned int rounds, const char *json)
