@@ -34,7 +34,7 @@ def boot_parallel(
     accel: str,
     cpus: int,
     times: int,
-    rebinds: int = 1,
+    rebinds: int,
 ) -> dict[str, list[Helpers]]:
     """Boot once with cpus processors; return the helpers by what guest/parallel calls the bind.
 
