@@ -13,7 +13,7 @@ import pytest
 from support import Pair, Program, Stage, need
 
 from harness.core import command, folders, options
-from harness.kernel import tree
+from harness.kernel import source, tree
 from harness.replay import build
 from harness.vm import initramfs
 
@@ -167,8 +167,9 @@ def toy_series(toy: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def toy_options(toy: Path, tmp_path: Path) -> options.Options:
-    """The options that use the toy as the base and build beside it."""
+def toy_options(toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> options.Options:
+    """The options that use the toy as the base and build beside it; a toy needs little disk."""
+    monkeypatch.setattr(source, "DISK_GIB", 0.1)
     (tmp_path / "build").mkdir()
     return options.read_options({"LINUX": str(toy), "BUILD": str(tmp_path / "build")})
 
