@@ -93,7 +93,8 @@ TARGETS = (
     UML,
     ARM64,
     target(architectures.RISCV64, "CONFIG_ARCH_RV64I=y", "CONFIG_MMU=y", SPARSEMEM, DEFERRED),
-    target(architectures.S390, DEFERRED),
+    # NUMA needs SCHED_TOPOLOGY there, which allnoconfig leaves out.
+    target(architectures.S390, "CONFIG_SCHED_TOPOLOGY=y", DEFERRED),
     target(
         architectures.POWERPC64,
         "CONFIG_PPC64=y",
