@@ -28,6 +28,24 @@ double cpu_time(void)
 	return t.tv_sec * 1e9 + t.tv_nsec;
 }
 
+unsigned long stolen_ticks(int cpu)
+{
+	FILE *stat = fopen("/proc/stat", "r");
+	unsigned long stolen = 0;
+	char line[256], name[16];
+
+	snprintf(name, sizeof(name), cpu == ALL_CPUS ? "cpu " : "cpu%d ", cpu);
+	while (stat && fgets(line, sizeof(line), stat))
+		if (!strncmp(line, name, strlen(name))) {
+			/* user nice system idle iowait irq softirq steal: proc_stat(5) */
+			sscanf(line, "%*s %*u %*u %*u %*u %*u %*u %*u %lu", &stolen);
+			break;
+		}
+	if (stat)
+		fclose(stat);
+	return stolen;
+}
+
 void stream(unsigned char *start, unsigned long bytes)
 {
 #ifdef __x86_64__

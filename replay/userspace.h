@@ -101,6 +101,9 @@ struct summary {
 void stay_on_cpu(void);
 /* CPU time in ns: what else runs on the machine shall not count. */
 double cpu_time(void);
+/* What the hypervisor has taken from a CPU, in ticks of 10 ms. */
+#define ALL_CPUS	-1
+unsigned long stolen_ticks(int cpu);
 /* The limit: a bare non-temporal fill; stream_end() orders it. */
 void stream(unsigned char *start, unsigned long bytes);
 void stream_end(void);

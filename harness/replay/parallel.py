@@ -24,8 +24,8 @@ SEED = 1
 # MiB of the device, orders (d: deduplicated), rounds. The last one makes the verdict.
 RACES = (
     *((mib, "0,9", 51) for mib in (128, 256, 512, 1024, 2048, 4096)),
-    (16384, "0,9,9d", 15),
-    (102400, "0,1,3,9,18,9d,18d", 15),
+    (16384, "0,1,3,9,18,9d,18d", 15),
+    (102400, "0,9,9d", 15),
 )
 Race = dict[str, list[float]]
 
