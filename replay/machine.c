@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What /proc says about the machine: its CPU's name, its free memory, its huge pages. */
+/* What /proc says about the machine: its CPU's name, its free memory, its huge pages, its stolen time. */
 #include <string.h>
 
 #include "userspace.h"
@@ -11,10 +11,10 @@ void proc_value(const char *path, const char *key, char *value, size_t size)
 
 	*value = 0;
 	while (file && fgets(line, sizeof(line), file))
-		if (!strncmp(line, key, strlen(key)) && strchr(line, ':')) {
-			char *text = strchr(line, ':') + 1;
+		if (!strncmp(line, key, strlen(key))) {
+			char *text = line + strlen(key);
 
-			text += strspn(text, " \t");
+			text += strspn(text, " \t:");
 			text[strcspn(text, "\n")] = 0;
 			snprintf(value, size, "%s", text);
 			break;

@@ -30,19 +30,13 @@ double cpu_time(void)
 
 unsigned long stolen_ticks(int cpu)
 {
-	FILE *stat = fopen("/proc/stat", "r");
+	char name[16], times[256];
 	unsigned long stolen = 0;
-	char line[256], name[16];
 
 	snprintf(name, sizeof(name), cpu == ALL_CPUS ? "cpu " : "cpu%d ", cpu);
-	while (stat && fgets(line, sizeof(line), stat))
-		if (!strncmp(line, name, strlen(name))) {
-			/* user nice system idle iowait irq softirq steal: proc_stat(5) */
-			sscanf(line, "%*s %*u %*u %*u %*u %*u %*u %*u %lu", &stolen);
-			break;
-		}
-	if (stat)
-		fclose(stat);
+	proc_value("/proc/stat", name, times, sizeof(times));
+	/* user nice system idle iowait irq softirq steal: proc_stat(5) */
+	sscanf(times, "%*u %*u %*u %*u %*u %*u %*u %lu", &stolen);
 	return stolen;
 }
 

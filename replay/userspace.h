@@ -56,8 +56,8 @@ extern const char *crash_context, *crash_kernel;
 extern char unexpected_start[], unexpected_end[];
 extern const char *const unexpected_names[];
 
-/* machine.c: what /proc says about the CPU and the memory */
-/* Reads the first "KEY ... : VALUE" of a file in /proc; "" if there is none. */
+/* machine.c: what /proc says about the CPU, the memory and stolen time */
+/* Reads the first "KEY: VALUE" or "KEY VALUE" of a file in /proc; "" if there is none. */
 void proc_value(const char *path, const char *key, char *value, size_t size);
 void cpu_name(char *name, size_t size);
 
