@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What /proc says about the machine: its CPU's name, its free memory, its huge pages, its stolen time. */
+/* What /proc says about the machine: its CPU's name, free memory, huge pages and stolen time. */
 #include <string.h>
 
 #include "userspace.h"

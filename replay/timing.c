@@ -31,12 +31,13 @@ double cpu_time(void)
 unsigned long stolen_ticks(int cpu)
 {
 	char name[16], times[256];
-	unsigned long stolen = 0;
+	unsigned long stolen;
 
 	snprintf(name, sizeof(name), cpu == ALL_CPUS ? "cpu " : "cpu%d ", cpu);
 	proc_value("/proc/stat", name, times, sizeof(times));
 	/* user nice system idle iowait irq softirq steal: proc_stat(5) */
-	sscanf(times, "%*u %*u %*u %*u %*u %*u %*u %lu", &stolen);
+	if (sscanf(times, "%*u %*u %*u %*u %*u %*u %*u %lu", &stolen) != 1)
+		return 0;
 	return stolen;
 }
 
