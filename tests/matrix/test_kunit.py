@@ -11,7 +11,7 @@ from harness.kernel import patches, tree
 MEMMAP = "mm/tests/zone_device_memmap_kunit.c"
 
 
-@pytest.mark.parametrize("name", choose(kunit.KERNELS, ("x86_64", "um")))
+@pytest.mark.parametrize("name", choose(kunit.KERNELS, ("x86_64",)))
 def test_suites(chosen: options.Options, trees: tree.Trees, name: str) -> None:
     machine = kunit.KERNELS[name]
     need(machine.missing())
