@@ -202,11 +202,8 @@ def measure_times(races: list[dict[str, Any]], item: str) -> list[float]:
 
 def measure_threads(path: Path, which: str, item: str) -> list[float]:
     """Return an item of each race in a parallel.json that which selects; medians are in ns."""
-    found = select(parse(path.read_text()), which)
-    if item == "device":
-        return [find_size(race) for race in found]
-    scale = 1 if "/" in item or item == "rounds" else UNITS["ms"]
-    return [value * scale for value in measure_times(found, item)]
+    scale = 1 if "/" in item or item in GIVEN else UNITS["ms"]
+    return [value * scale for value in measure_races(path, which, item)]
 
 
 def measure_boots(path: Path, which: str, item: str) -> list[float]:
