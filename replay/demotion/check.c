@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every byte: folios of each order to both tiers, then with a page that cannot be
+ * read, then pages of which a part cannot be read.
+ */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "userspace.h"
+
+#define MAX_ORDER	9
+#define AREA		(1UL << MAX_ORDER)
+#define FROM		AREA		/* aligned, with room on both sides */
+#define TO		(3 * AREA)
+#define AROUND		(5 * AREA)
+
+static unsigned char *before;
+
+/* The source is random, the rest another byte; @before is what must be there at the end. */
+static void fill(uint64_t seed)
+{
+	memset(data(0), 0xa5, AROUND * PAGE);
+	for (unsigned char *p = data(FROM); p < data(FROM + AREA); p += 8)
+		*(uint64_t *)p = next_random(&seed);
+	memcpy(before, data(0), AROUND * PAGE);
+}
+
+static int tell(const char *name, const struct demotion_case *c, const char *what)
+{
+	printf("DIFFERS order=%u lower=%u: %s: %s\n", c->order, c->lower, name, what);
+	return 1;
+}
+
+static bool same(void)
+{
+	return !memcmp(data(0), before, AROUND * PAGE);
+}
+
+static int check_folio(const struct kernel *kernel, const struct demotion_case *c)
+{
+	fill(c->order + 1);
+	demotion_side(kernel)->prepare(c);
+	memcpy(before + TO * PAGE, before + FROM * PAGE, PAGE << c->order);
+	poisoned = NOT_POISONED;
+	if (demotion_side(kernel)->run(c))
+		return tell(kernel->name, c, "fails");
+	if (poisoned != NOT_POISONED)
+		return tell(kernel->name, c, "reports a page");
+	return same() ? 0 : tell(kernel->name, c, "wrong bytes");
+}
+
+static int check_poison(const struct kernel *kernel, const struct demotion_case *c,
+			unsigned long bad)
+{
+	int done;
+
+	fill(c->order + 1);
+	demotion_side(kernel)->prepare(c);
+	memcpy(before + TO * PAGE, before + FROM * PAGE, bad * PAGE);
+	poisoned = NOT_POISONED;
+	mprotect(data(FROM + bad), PAGE, PROT_NONE);
+	done = demotion_side(kernel)->run(c);
+	mprotect(data(FROM + bad), PAGE, PROT_READ | PROT_WRITE);
+	if (done != demotion_side(kernel)->failed)
+		return tell(kernel->name, c, "a page that cannot be read is not told");
+	if (poisoned != FROM + bad)
+		return tell(kernel->name, c, "the wrong page is reported");
+	return same() ? 0 : tell(kernel->name, c, "wrong bytes around a page that cannot be read");
+}
+
+/* The last @left bytes of the page cannot be read. */
+static int check_part(const struct kernel *kernel, unsigned long left)
+{
+	struct demotion_case c = { .lower = 1 };
+	unsigned long told;
+
+	fill(left + 1);
+	memcpy(before + TO * PAGE, before + FROM * PAGE + left, PAGE - left);
+	mprotect(data(FROM + 1), PAGE, PROT_NONE);
+	told = demotion_side(kernel)->copy_page(data(TO), data(FROM) + left);
+	mprotect(data(FROM + 1), PAGE, PROT_READ | PROT_WRITE);
+	if (told != left)
+		return tell(kernel->name, &c, "the wrong number of bytes is left");
+	return same() ? 0 : tell(kernel->name, &c, "wrong bytes in part of a page");
+}
+
+int check_copies(void)
+{
+	unsigned long cases = 0;
+	int bad = 0;
+
+	memory_open(AROUND + AREA);
+	memory_catch();
+	before = mmap(NULL, AROUND * PAGE, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (before == MAP_FAILED)
+		die("out of memory for %lu MiB", AROUND * PAGE / MIB);
+	crash_context = "check";
+	for (unsigned int i = 0; i < nr_kernels; i++) {
+		crash_kernel = kernels[i].name;
+		for (unsigned int order = 0; order <= MAX_ORDER; order++)
+			for (unsigned int lower = 0; lower < 2; lower++) {
+				struct demotion_case c = { FROM, TO, order, lower };
+
+				bad |= check_folio(&kernels[i], &c);
+				bad |= check_poison(&kernels[i], &c, 0);
+				bad |= check_poison(&kernels[i], &c, (1UL << order) - 1);
+				bad |= check_poison(&kernels[i], &c, (1UL << order) / 2);
+				cases += 4;
+			}
+		for (unsigned long left = 0; left <= PAGE; left += 64, cases++)
+			bad |= check_part(&kernels[i], left);
+	}
+	printf("%lu copies: %s\n", cases, bad ? "some differ" : "every byte as it must be");
+	return bad;
+}

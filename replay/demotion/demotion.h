@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the two halves of the demotion replay tell each other, on top of
+ * ../replay.h: only plain C types may cross this line.
+ */
+#ifndef REPLAY_DEMOTION_H
+#define REPLAY_DEMOTION_H
+
+#include "../replay.h"
+
+/* A copy of the first folio to the second; pfns in base pages. */
+struct demotion_case {
+	unsigned long from, to;
+	unsigned int order;
+	unsigned int lower;		/* the second one is on a lower tier */
+};
+
+/* One kernel. side.run and side.trace are not there. */
+struct demotion_side {
+	struct replay_side side;
+	/* Where the data of pfn 0 would lie. */
+	void (*place_data)(void *pfn0);
+	/* Whether the CPU copies fast with REP MOVSB. */
+	void (*tell_erms)(int has);
+	/* Makes the struct pages of both folios. */
+	void (*prepare)(const struct demotion_case *c);
+	/* folio_mc_copy() */
+	int (*run)(const struct demotion_case *c);
+	/* Copies a page as a demotion does; returns the bytes that are left after a fault. */
+	unsigned long (*copy_page)(void *to, const void *from);
+	int failed;			/* what run() returns after a fault */
+};
+
+/* Called by the shims, defined in user space. */
+void demotion_poisoned(unsigned long pfn);
+
+#endif

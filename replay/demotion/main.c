@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The demotion replay: its command line. */
+#include <cpuid.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "userspace.h"
+
+static const char usage[] =
+"usage: demotion check                          compare every byte\n"
+"       demotion race [GIB [ROUNDS [JSON]]]     time folios in GIB GiB; raw samples go to JSON\n";
+
+extern const struct demotion_side base_side_demotion asm("base_side");
+extern const struct demotion_side series_side_demotion asm("series_side") __attribute__((weak));
+
+static unsigned long read_number(const char *text)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 0);
+
+	if (!*text || *end || *text == '-') {
+		fputs(usage, stderr);
+		die("\"%s\" is no number", text);
+	}
+	return n;
+}
+
+static void add_demotion_kernel(const char *name, const struct demotion_side *side)
+{
+	unsigned int a, b = 0, c, d;
+
+	if (!side)
+		return;
+	add_kernel(name, &side->side, false);
+	__get_cpuid_count(7, 0, &a, &b, &c, &d);
+	side->tell_erms(b >> 9 & 1);
+}
+
+int main(int argc, char **argv)
+{
+	const char *command = argc > 1 ? argv[1] : "";
+
+	crash_catch();
+	add_demotion_kernel("base", &base_side_demotion);
+	add_demotion_kernel("series", &series_side_demotion);
+
+	if (!strcmp(command, "check") && argc == 2)
+		return check_copies();
+	if (!strcmp(command, "race") && argc <= 5) {
+		unsigned long gib = argc > 2 ? read_number(argv[2]) : 4;
+		unsigned long rounds = argc > 3 ? read_number(argv[3]) : 15;
+
+		if (!gib || gib > 256 || !rounds || rounds > MAX_ROUNDS)
+			die("a race takes 1 to 256 GiB, 1 to %d rounds", MAX_ROUNDS);
+		return race_copies(gib, rounds, argc > 4 ? argv[4] : NULL);
+	}
+	fputs(usage, stderr);
+	return 2;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The user-space half of the demotion replay. Calls go one way:
+ * main -> check, race -> memory, ../{window, timing, crash, machine} -> ../kernels.
+ */
+#ifndef REPLAY_DEMOTION_USERSPACE_H
+#define REPLAY_DEMOTION_USERSPACE_H
+
+#include "../userspace.h"
+#include "demotion.h"
+
+#define PAGE		4096UL
+
+static inline const struct demotion_side *demotion_side(const struct kernel *kernel)
+{
+	return (const struct demotion_side *)kernel->side;
+}
+
+/* memory.c: the data of pages 0, 1, 2... and their struct pages */
+void memory_open(unsigned long pages);
+unsigned char *data(unsigned long pfn);
+/* From here on, a fault in the kernels' code continues at its fixup. */
+void memory_catch(void);
+/* The page that a kernel reported as poisoned last, or NOT_POISONED. */
+#define NOT_POISONED	(~0UL)
+extern unsigned long poisoned;
+
+/* A number that depends on the one before. */
+uint64_t next_random(uint64_t *state);
+
+/* check.c: 1 if a kernel copies wrong, else 0 */
+int check_copies(void);
+
+/* race.c */
+int race_copies(unsigned long gib, unsigned int rounds, const char *json);
+
+#endif
