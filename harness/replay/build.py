@@ -274,21 +274,27 @@ def link_program(
 
 
 def mutate_object(
-    after: Objects, name: str, edits: Sequence[Sequence[str]], file: str = "mm/mm_init"
+    after: Objects,
+    name: str,
+    edits: Sequence[Sequence[str]],
+    file: str = "mm/mm_init",
+    suffix: str = ".c",
 ) -> Path:
     """Return the object of the series' FILE.c after edits, pairs of an old and a new text.
 
+    A suffix of ".S" names an assembly file.
+
     Raises UserError if an old text does not occur exactly once.
     """
-    original = after.tree / f"{file}.c"
+    original = after.tree / f"{file}{suffix}"
     text = original.read_text()
     for old, new in edits:
         if text.count(old) != 1:
             raise UserError(
-                f"mutation {name}: {text.count(old)} times in {file}.c, not once: {old!r}"
+                f"mutation {name}: {text.count(old)} times in {file}{suffix}, not once: {old!r}"
             )
         text = text.replace(old, new)
-    source = after.out / f"{name}.c"
+    source = after.out / f"{name}{suffix}"
     source.write_text(text)
     made = source.with_suffix(f".{original.stem}.o")
     return after.compile(source, made, f"-I{original.parent}")

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Every byte: folios of each order to both tiers, then with a page that cannot be
- * read, then pages of which a part cannot be read.
+ * read, then pages of which a part cannot be read. The series streams to the lower
+ * tier and nowhere else.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -36,22 +37,45 @@ static bool same(void)
 	return !memcmp(data(0), before, AROUND * PAGE);
 }
 
+static int run(const struct kernel *kernel, const struct demotion_case *c, unsigned long *pages)
+{
+	unsigned long before = *demotion_side(kernel)->streamed;
+	int done = demotion_side(kernel)->run(c);
+
+	*pages = *demotion_side(kernel)->streamed - before;
+	return done;
+}
+
+/* A page that cannot be read counts, too. */
+static int check_streamed(const struct kernel *kernel, const struct demotion_case *c,
+			  unsigned long streamed, unsigned long pages)
+{
+	if (kernel == &kernels[0] || !c->lower)
+		return streamed ? tell(kernel->name, c, "streams to the top tier") : 0;
+	return streamed == pages ? 0 : tell(kernel->name, c, "does not stream to the lower tier");
+}
+
 static int check_folio(const struct kernel *kernel, const struct demotion_case *c)
 {
+	unsigned long streamed;
+
 	fill(c->order + 1);
 	demotion_side(kernel)->prepare(c);
 	memcpy(before + TO * PAGE, before + FROM * PAGE, PAGE << c->order);
 	poisoned = NOT_POISONED;
-	if (demotion_side(kernel)->run(c))
+	if (run(kernel, c, &streamed))
 		return tell(kernel->name, c, "fails");
 	if (poisoned != NOT_POISONED)
 		return tell(kernel->name, c, "reports a page");
-	return same() ? 0 : tell(kernel->name, c, "wrong bytes");
+	if (!same())
+		return tell(kernel->name, c, "wrong bytes");
+	return check_streamed(kernel, c, streamed, 1UL << c->order);
 }
 
 static int check_poison(const struct kernel *kernel, const struct demotion_case *c,
 			unsigned long bad)
 {
+	unsigned long streamed;
 	int done;
 
 	fill(c->order + 1);
@@ -59,13 +83,15 @@ static int check_poison(const struct kernel *kernel, const struct demotion_case 
 	memcpy(before + TO * PAGE, before + FROM * PAGE, bad * PAGE);
 	poisoned = NOT_POISONED;
 	mprotect(data(FROM + bad), PAGE, PROT_NONE);
-	done = demotion_side(kernel)->run(c);
+	done = run(kernel, c, &streamed);
 	mprotect(data(FROM + bad), PAGE, PROT_READ | PROT_WRITE);
 	if (done != demotion_side(kernel)->failed)
 		return tell(kernel->name, c, "a page that cannot be read is not told");
 	if (poisoned != FROM + bad)
 		return tell(kernel->name, c, "the wrong page is reported");
-	return same() ? 0 : tell(kernel->name, c, "wrong bytes around a page that cannot be read");
+	if (!same())
+		return tell(kernel->name, c, "wrong bytes around a page that cannot be read");
+	return check_streamed(kernel, c, streamed, bad + 1);
 }
 
 /* The last @left bytes of the page cannot be read. */

@@ -29,6 +29,8 @@ struct demotion_side {
 	/* Copies a page as a demotion does; returns the bytes that are left after a fault. */
 	unsigned long (*copy_page)(void *to, const void *from);
 	int failed;			/* what run() returns after a fault */
+	/* How many pages folio_mc_copy() has streamed so far. */
+	unsigned long *streamed;
 };
 
 /* Called by the shims, defined in user space. */

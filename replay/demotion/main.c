@@ -8,6 +8,7 @@
 
 static const char usage[] =
 "usage: demotion check                          compare every byte\n"
+"       demotion publish [ROUNDS]               look at each copy from another CPU\n"
 "       demotion race [GIB [ROUNDS [JSON]]]     time folios in GIB GiB; raw samples go to JSON\n";
 
 extern const struct demotion_side base_side_demotion asm("base_side");
@@ -46,6 +47,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(command, "check") && argc == 2)
 		return check_copies();
+	if (!strcmp(command, "publish") && argc <= 3)
+		return publish_copies(argc > 2 ? read_number(argv[2]) : 50000);
 	if (!strcmp(command, "race") && argc <= 5) {
 		unsigned long gib = argc > 2 ? read_number(argv[2]) : 4;
 		unsigned long rounds = argc > 3 ? read_number(argv[3]) : 15;

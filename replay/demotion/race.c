@@ -12,7 +12,7 @@
 #define LINE		64UL
 /* As reclaim demotes at once: SWAP_CLUSTER_MAX pages, or one larger folio. */
 #define BATCH_PAGES(order)	((order) > 5 ? 1UL << (order) : 32UL)
-#define MAX_BATCH	32
+#define MAX_BATCH	32		/* folios */
 /* Up to 64 MiB are copied in a round, and up to 512 MiB read. */
 #define BATCHES(order, kib) min_of(64 * MIB / PAGE / BATCH_PAGES(order), \
 				   (kib) ? 512 * 1024 / (kib) : MAX_ROUNDS)
@@ -21,7 +21,7 @@
 static const unsigned int orders[] = { 0, 9 };
 #define NR_ORDERS	(sizeof(orders) / sizeof(*orders))
 /* KiB of the other data; 0: the copies themselves are read. */
-static const unsigned long others[] = { 32, 256, 1024, 2048, 4096, 16384, 65536, 0 };
+static const unsigned long others[] = { 32, 256, 1024, 2048, 4096, 16384, 65536, 262144, 0 };
 #define NR_OTHERS	(sizeof(others) / sizeof(*others))
 
 /* Medians of a round's batches: ns per page copied, ns per line read. */
@@ -48,6 +48,19 @@ static double read_lines(const unsigned char *start, unsigned long bytes)
 		sum += *(const volatile unsigned long *)(start + at * LINE);
 	}
 	return (cpu_time() - before) / lines;
+}
+
+/* The bytes of each copy that no later one of the batch has overwritten. */
+static void verify(const struct kernel *kernel, const struct demotion_case *c, unsigned long folios)
+{
+	for (unsigned long i = 0; i < folios; i++) {
+		unsigned long later = i + 1;
+
+		while (later < folios && c[later].to != c[i].to)
+			later++;
+		if (later == folios && memcmp(data(c[i].to), data(c[i].from), PAGE << c[i].order))
+			die("%s: wrong bytes in a folio of order %u", kernel->name, c[i].order);
+	}
 }
 
 static void run_round(unsigned int order, unsigned int size, unsigned int runner,
@@ -80,13 +93,12 @@ static void run_round(unsigned int order, unsigned int size, unsigned int runner
 		for (unsigned long i = 0; i < folios; i++)
 			side->run(&c[i]);
 		copy[batch] = (cpu_time() - start) / pages;
-		if (others[size]) {
-			read[batch] = read_lines(other, others[size] * 1024);
-			continue;
-		}
 		read[batch] = 0;
-		for (unsigned long i = 0; i < folios; i++)
+		if (others[size])
+			read[batch] = read_lines(other, others[size] * 1024);
+		for (unsigned long i = 0; i < folios && !others[size]; i++)
 			read[batch] += read_lines(data(c[i].to), PAGE << orders[order]) / folios;
+		verify(&kernels[runner], c, folios);
 	}
 	copied[order][size][runner][round] = summarise(copy, batches).median;
 	reread[order][size][runner][round] = summarise(read, batches).median;
@@ -109,12 +121,8 @@ static void print_row(unsigned int order, unsigned int size, unsigned int rounds
 	fflush(stdout);
 }
 
-static void write_json(const char *file, const char *cpu, unsigned int rounds)
+static void write_json(FILE *json, const char *cpu, unsigned int rounds)
 {
-	FILE *json = fopen(file, "w");
-
-	if (!json)
-		die("cannot write %s: choose another file", file);
 	fprintf(json, "{\"cpu\": \"%s\",\n\"unit\": \"ns of CPU time: copy per page of 4 KiB, "
 		"read per line of 64 bytes\",\n\"gib\": %lu,\n\"results\": [",
 		cpu, 2 * half * PAGE / GIB);
@@ -137,18 +145,38 @@ static void write_json(const char *file, const char *cpu, unsigned int rounds)
 		die("cannot write the samples: is the disk full?");
 }
 
-int race_copies(unsigned long gib, unsigned int rounds, const char *json)
+/* The largest of @gib, a half of it... that fits into memory with the other data. */
+static unsigned long fitting(unsigned long gib)
 {
+	unsigned long wanted = gib;
+	char kib[64];
+
+	proc_value("/proc/meminfo", "MemAvailable", kib, sizeof(kib));
+	while (gib > 1 && gib * GIB > strtoul(kib, NULL, 10) / 4 * 3 * 1024)
+		gib /= 2;
+	if (gib != wanted)
+		printf("%lu GiB instead of %lu GiB: more do not fit\n", gib, wanted);
+	return gib;
+}
+
+int race_copies(unsigned long gib, unsigned int rounds, const char *file)
+{
+	FILE *json = file ? fopen(file, "w") : NULL;
 	char cpu[128];
 
+	if (file && !json)
+		die("cannot write %s: choose another file", file);
 	if (nr_kernels != 2)
 		die("a race needs two kernels");
+	gib = fitting(gib);
 	half = gib * GIB / PAGE / 2;
 	memory_open(2 * half);
 	memory_catch();
 	stay_on_cpu();
 	cpu_name(cpu, sizeof(cpu));
-	memset(data(0), 1, 2 * half * PAGE);
+	for (uint64_t *word = (uint64_t *)data(0); word < (uint64_t *)data(half); word++)
+		*word = next_random(&seed);
+	memset(data(half), 1, half * PAGE);
 	other = aligned_alloc(2 * MIB, others[NR_OTHERS - 2] * 1024);
 	if (!other)
 		die("out of memory for the other data");

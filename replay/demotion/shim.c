@@ -28,6 +28,18 @@ void memory_failure_queue(unsigned long pfn, int flags)
 	demotion_poisoned(pfn);
 }
 
+static unsigned long streamed;
+
+#ifdef copy_mc_page_nt
+/* mm/util.o calls this instead: see demotion_build.py. */
+unsigned long demotion_stream(void *to, const void *from);
+unsigned long demotion_stream(void *to, const void *from)
+{
+	streamed++;
+	return copy_mc_page_nt(to, from);
+}
+#endif
+
 static void place(void *pfn0)
 {
 	vmemmap_base = (unsigned long)pfn0;
@@ -104,4 +116,5 @@ struct demotion_side replay_side = {
 	.run = run,
 	.copy_page = copy_page_mc,
 	.failed = -EHWPOISON,
+	.streamed = &streamed,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The user-space half of the demotion replay. Calls go one way:
- * main -> check, race -> memory, ../{window, timing, crash, machine} -> ../kernels.
+ * main -> check, publish, race -> memory, ../{window, timing, crash, machine} -> ../kernels.
  */
 #ifndef REPLAY_DEMOTION_USERSPACE_H
 #define REPLAY_DEMOTION_USERSPACE_H
@@ -31,7 +31,10 @@ uint64_t next_random(uint64_t *state);
 /* check.c: 1 if a kernel copies wrong, else 0 */
 int check_copies(void);
 
+/* publish.c: 1 if another CPU sees an old word in a kernel's copy, else 0 */
+int publish_copies(unsigned long rounds);
+
 /* race.c */
-int race_copies(unsigned long gib, unsigned int rounds, const char *json);
+int race_copies(unsigned long gib, unsigned int rounds, const char *file);
 
 #endif

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Order: one CPU copies a folio and then publishes a number by a plain store. The
+ * other waits for the number and looks at the copy. Non-temporal stores that are
+ * not drained show as old words there.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+
+#include "userspace.h"
+
+#define WORDS	(PAGE / sizeof(uint64_t))
+
+/* Each in a cache line of its own. */
+static struct {
+	unsigned long round __attribute__((aligned(64)));
+	unsigned long seen __attribute__((aligned(64)));
+	unsigned long stale __attribute__((aligned(64)));
+} told;
+
+static const struct demotion_case folio = { .from = 1, .to = 3, .lower = 1 };
+
+/* The @n-th CPU that the process may use. */
+static void use_cpu(const cpu_set_t *cpus, int n)
+{
+	cpu_set_t one;
+	int cpu = 0;
+
+	while (!CPU_ISSET(cpu, cpus) || n--)
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
+/* Wait until another CPU writes to @number. If the other thread waits for this CPU, give way. */
+static unsigned long wait_for(const unsigned long *number, unsigned long old)
+{
+	unsigned long spins = 0, new;
+
+	while ((new = __atomic_load_n(number, __ATOMIC_ACQUIRE)) == old)
+		if (++spins % 10000 == 0)
+			sched_yield();
+	return new;
+}
+
+static void *look(void *cpus)
+{
+	const volatile uint64_t *words = (const uint64_t *)data(folio.to);
+	unsigned long last = 0;
+
+	use_cpu(cpus, 1);
+	for (;;) {
+		unsigned long round = wait_for(&told.round, last), i = WORDS;
+
+		/* What was copied last comes first: it is the latest to be seen. */
+		while (i && words[i - 1] == round)
+			i--;
+		told.stale += i > 0;
+		last = round;
+		__atomic_store_n(&told.seen, round, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+static unsigned long publish(const struct kernel *kernel, unsigned long rounds)
+{
+	uint64_t *words = (uint64_t *)data(folio.from);
+	unsigned long stale = told.stale;
+
+	demotion_side(kernel)->prepare(&folio);
+	while (rounds--) {
+		unsigned long round = told.round + 1, seen = told.seen;
+
+		for (unsigned long i = 0; i < WORDS; i++)
+			words[i] = round;
+		demotion_side(kernel)->run(&folio);
+		__atomic_store_n(&told.round, round, __ATOMIC_RELEASE);
+		wait_for(&told.seen, seen);
+	}
+	return told.stale - stale;
+}
+
+int publish_copies(unsigned long rounds)
+{
+	pthread_t thread;
+	cpu_set_t cpus;
+	int bad = 0;
+
+	sched_getaffinity(0, sizeof(cpus), &cpus);
+	if (CPU_COUNT(&cpus) < 2)
+		die("needs two CPUs");
+	memory_open(4);
+	use_cpu(&cpus, 0);
+	if (pthread_create(&thread, NULL, look, &cpus))
+		die("cannot start a thread: raise ulimit -u");
+	crash_context = "publish";
+	for (unsigned int i = 0; i < nr_kernels; i++) {
+		unsigned long stale;
+
+		crash_kernel = kernels[i].name;
+		stale = publish(&kernels[i], rounds);
+		printf("%s: %lu of %lu copies had old words\n", kernels[i].name, stale, rounds);
+		bad |= stale > 0;
+	}
+	return bad;
+}

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The demotion replay: every byte arrives, faults are told, each mutation is found."""
+
+import functools
+import json
+import os
+import tomllib
+from pathlib import Path
+
+import pytest
+from support import Pair, Program, choose, need, replay
+
+from harness.core import options
+from harness.core.folders import ROOT
+from harness.kernel import tree
+from harness.replay import demotion, demotion_build
+
+MUTATIONS = tomllib.loads((ROOT / "replay/demotion/mutations.toml").read_text())
+# The others run in make test-all only.
+SHORT = ("default", "not-drained", "streams-to-every-node", "counts-a-line-too-few", "no-fixup")
+
+
+@pytest.fixture(scope="session")
+def built(chosen: options.Options, trees: tree.Trees) -> Program:
+    """Build the program of a configuration, once; skips where a tool is missing."""
+
+    @functools.cache
+    def make(name: str) -> Path:
+        need(demotion_build.CONFIGS[name].missing())
+        return demotion_build.build_demotion(chosen, trees, name)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def pair(chosen: options.Options, trees: tree.Trees) -> Pair:
+    """Both kernels of a configuration, made once."""
+    return functools.cache(lambda name: demotion_build.build_pair(chosen, trees, name))
+
+
+@pytest.mark.parametrize("name", choose(demotion_build.CONFIGS, SHORT))
+def test_every_byte(built: Program, name: str) -> None:
+    done = replay(built(name), "check")
+    assert not done.returncode and "every byte as it must be" in done.stdout, done
+
+
+def need_two_cpus() -> None:
+    """Skip the test on one CPU, which cannot show the order of its stores."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one CPU")
+
+
+def test_copies_are_drained(built: Program) -> None:
+    need_two_cpus()
+    done = replay(built("default"), "publish")
+    assert not done.returncode, done.stdout + done.stderr
+    assert done.stdout.count(": 0 of 50000 copies had old words") == 2
+
+
+@pytest.mark.parametrize("name", choose(MUTATIONS, SHORT))
+def test_mutation_is_found(pair: Pair, name: str) -> None:
+    mutation = MUTATIONS[name]
+    made = demotion_build.build_mutant(*pair("default"), name, mutation["file"], mutation["edits"])
+    if mutation.get("seen_by") == "publish":
+        need_two_cpus()
+        assert not replay(made, "check").returncode
+        # Whether the other CPU looks early enough is up to chance.
+        for _ in range(8):
+            done = replay(made, "publish")
+            assert "base: 0 of" in done.stdout
+            if done.returncode:
+                break
+    else:
+        done = replay(made, "check")
+        assert "base" not in done.stdout + done.stderr
+    assert done.returncode and mutation["says"] in done.stdout + done.stderr
+
+
+def test_race(built: Program, tmp_path: Path) -> None:
+    done = replay(built("default"), "race", "1", "1", str(tmp_path / "race.json"))
+    assert not done.returncode, done.stderr
+    samples = json.loads((tmp_path / "race.json").read_text())
+    assert {result["order"] for result in samples["results"]} == {0, 9}
+    for result in samples["results"]:
+        for times in (result["copy"], result["read"]):
+            assert list(times) == ["base", "series"]
+            assert all(len(one) == 1 and one[0] > 0 for one in times.values())
+    assert demotion.format_verdict(samples).startswith("demotion: copy ")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["race", "many"], '"many" is no number'),
+        (["race", "0"], "a race takes 1 to 256 GiB"),
+        (["race", "1", "0"], "1 to 1000 rounds"),
+        (["race", "1", "1", "/no/such/folder/x"], "cannot write /no/such/folder/x"),
+        ([], "usage: demotion check"),
+    ],
+)
+def test_bad_words(built: Program, words: list[str], message: str) -> None:
+    done = replay(built("default"), *words)
+    assert done.returncode == 2 and message in done.stderr

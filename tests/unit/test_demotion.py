@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What `make replay-demotion` tells of its samples, and its picture."""
+
+from pathlib import Path
+from typing import Any
+
+from harness.replay import demotion
+
+# Sizes in KiB with what series takes, if base takes 12: of a copy, and of what is read again.
+RACED = ((32, 10.0, 3.0), (2048, 10.0, 12.0), (65536, 10.0, 6.0), (0, 1.0, 24.0))
+
+
+def make_result(order: int, kib: int, copy: float, read: float) -> dict[str, Any]:
+    """Return a race of three rounds, in which only the median of the ratios is as told."""
+    return {
+        "order": order,
+        "other_kib": kib,
+        "copy": {"base": [12.0, 24.0, 12.0], "series": [copy, 2 * copy, 1.0]},
+        "read": {"base": [12.0, 24.0, 99.0], "series": [read, 2 * read, 1.0]},
+    }
+
+
+SAMPLES = {
+    "cpu": "a CPU",
+    "date": "2026-11-22",
+    "second_level_kib": 2048,
+    "results": [
+        *(make_result(0, kib, copy, read) for kib, copy, read in RACED),
+        make_result(9, 32, 6.0, 12.0),
+        make_result(9, 65536, 6.0, 12.0),
+        make_result(9, 0, 6.0, 48.0),
+    ],
+}
+
+
+def test_groups() -> None:
+    told = demotion.format_groups(SAMPLES).splitlines()
+    assert told[1:] == [
+        "order 0: copy 1.20x, neighbour that fits 2.00x, larger 2.00x, copies read at once 0.50x",
+        "order 9: copy 2.00x, neighbour that fits 1.00x, larger 1.00x, copies read at once 0.25x",
+    ]
+
+
+def test_verdict_leaves_out_the_copies_that_are_read() -> None:
+    # (1.2^3 * 2^2)^(1/5) and (4 * 1 * 2 * 1 * 1)^(1/5)
+    assert demotion.format_verdict(SAMPLES) == "demotion: copy 1.47x, neighbour 1.52x"
+
+
+def test_picture(tmp_path: Path) -> None:
+    demotion.draw_copies(SAMPLES, tmp_path / "demotion.png")
+    assert (tmp_path / "demotion.png").read_bytes().startswith(b"\x89PNG")
