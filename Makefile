@@ -13,10 +13,12 @@ STAGES = source tree kernels initramfs samples export
 # The program behind each target.
 bench     = harness.bench.run
 bench-boot = harness.bench.boot
+bench-demotion = checks.demotion
 samples   = harness.bench.measure
 replay    = harness.replay.run
 replay-boot = harness.replay.boot
 replay-parallel = harness.replay.parallel
+replay-demotion = harness.replay.demotion
 compare   = harness.replay.compare
 source    = harness.kernel.source
 tree      = harness.kernel.tree
@@ -25,19 +27,21 @@ export    = harness.kernel.export
 initramfs = harness.vm.initramfs
 shell     = harness.vm.shell
 
-.PHONY: help setup tools tools-all requirements bench bench-boot replay replay-boot replay-parallel compare shell probes \
-	check test test-all review outbox report clean $(STAGES)
+.PHONY: help setup tools tools-all requirements bench bench-boot bench-demotion replay replay-boot replay-parallel \
+	replay-demotion compare shell probes check test test-all review outbox report clean $(STAGES)
 .NOTPARALLEL:
 
 help:
 	@echo 'make bench      measure base and series kernel in a VM: table, plot, samples (default VM: three 100 GiB devices)'
 	@echo 'make bench-boot  boot both with 64 GiB of RAM, compare the pages of each zone, and time deferred initialisation'
+	@echo 'make bench-demotion  boot both, demote memory to a slow node in each way, and verify every byte'
 	@echo 'make check      all that needs no kernel, in a minute: style, types, shell scripts, host tests'
 	@echo 'make test       these, KUnit, the memmap compared, the series booted and checked in the VM: all that CI runs'
 	@echo 'make test-all   these and the rest of the matrix: the base in the VM, sanitizers, architectures, arm64 in the VM, documentation'
 	@echo 'make replay     run the object files of both kernels in user space: compare every byte, and race them natively'
 	@echo 'make replay-boot  the same for the memmap of boot: deferred initialisation, with the page allocator behind it'
 	@echo 'make replay-parallel  the same for one device and several threads: compared with base, timed by wall clock'
+	@echo 'make replay-demotion  the same for the copy of folios to a lower tier, and what it evicts from the caches'
 	@echo 'make compare    show the races kept in results/, by CPU: one table, one picture'
 	@echo 'make review     check the patches as their reviewers would: style, builds, boots, KUnit, sparse, coccicheck, 7.2.y...'
 	@echo 'make outbox     write the patches as mails by AUTHOR, signed off, addressed, for version VERSION; nothing sends them'
@@ -89,7 +93,7 @@ requirements:
 			--generate-hashes --no-header --no-annotate $$list.in; } >$$list.tmp && mv $$list.tmp $$list.txt || exit 1; \
 	done
 
-bench replay replay-boot replay-parallel compare shell $(STAGES): setup
+bench bench-demotion replay replay-boot replay-parallel replay-demotion compare shell $(STAGES): setup
 	@$(PYTHON) -m $($@)
 
 bench-boot: setup

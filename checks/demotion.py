@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`make bench-demotion`: memory is demoted to an NVDIMM in the VM, in each way: guest/demotion.
+
+Two nodes of RAM are the top tier. The NVDIMM is a node without CPUs, and the lower tier. The guest
+tells its results as KTAP, as in the robustness boots.
+"""
+
+from pathlib import Path
+
+from checks import robustness
+from harness.core.command import run
+from harness.core.errors import UserError
+from harness.core.folders import ROOT
+from harness.core.options import Options
+from harness.core.progress import announce, say
+from harness.core.stages import run_stage
+from harness.kernel.config import MEASURED, KernelConfig
+from harness.kernel.images import Kernel, build_kernel
+from harness.kernel.tree import apply_series
+from harness.vm.accel import choose_accel
+from harness.vm.guest import Guest, boot_guest, need_memory
+from harness.vm.initramfs import make_initramfs
+
+CONFIG = KernelConfig("demotion", (*MEASURED.fragments, "tracers", "demotion"))
+RAM_GIB = 4
+SLOW_GIB = 2
+SLOW = (
+    "-m",
+    f"slots=1,maxmem={RAM_GIB + SLOW_GIB + 4}G",
+    "-numa",
+    "node,nodeid=2",
+    "-object",
+    f"memory-backend-ram,id=slow,size={SLOW_GIB}G,reserve=off",
+    "-device",
+    "nvdimm,id=nvdimm0,memdev=slow,node=2",
+)
+SCRIPT = "demotion"
+LIMIT = 3600
+# A check is silent while it waits for DAMON or for a promotion.
+SILENCE = 600
+
+
+def make_image(options: Options, source: Path) -> Path:
+    """Return the initramfs with guest/demote.c."""
+    made = options.build / "demote"
+    run(
+        ["gcc", "-O2", "-Wall", "-Wextra", "-static", "-o", made, ROOT / "guest/demote.c"],
+        "building guest/demote.c",
+    )
+    return make_initramfs(options, source, SCRIPT, {"bin/demote": made.read_bytes()})
+
+
+def boot_demotion(
+    options: Options, source: Path, kernel: Kernel, initramfs: Path, accel: str
+) -> str:
+    """Boot once and return in what it was not as planned, empty if it was.
+
+    source is the worktree whose parser reads the console. Raises UserError as boot_guest() does.
+    """
+    need_memory(0, (), RAM_GIB + SLOW_GIB)
+    log = options.build / f"demotion-{kernel.name}.log"
+    guest = Guest(
+        kernel,
+        initramfs,
+        accel,
+        words=f"zdm.do={SCRIPT}",
+        ram_gib=RAM_GIB,
+        nodes=2,
+        args=("-serial", "stdio", *SLOW),
+    )
+    announce(f"demotion: {kernel.name}")
+
+    def progress(spoken: str) -> None:
+        if robustness.RESULT.match(spoken):
+            say(spoken)
+
+    console = boot_guest(guest, log, progress, LIMIT, SILENCE)
+    checks, planned = robustness.read_checks(source, console, log), robustness.list_checks(SCRIPT)
+    told = [robustness.explain_check(checks, name) for name in planned]
+    return "\n".join(filter(None, [*told, robustness.explain_plan(checks, planned)]))
+
+
+def run_demotion(options: Options) -> None:
+    """Boot base and series; Raises UserError if a check fails."""
+    trees = apply_series(options)
+    for name in ("base", "series"):
+        kernel = build_kernel(options, name, getattr(trees, name), CONFIG)
+        image = make_image(options, trees.series)
+        accel = choose_accel(options, kernel, image)
+        if why := boot_demotion(options, trees.series, kernel, image, accel):
+            raise UserError(f"{kernel.name}: not all checks passed", why.splitlines())
+    say("every byte arrived; the series streams to the lower tier and nowhere else")
+
+
+if __name__ == "__main__":
+    run_stage(run_demotion)
