@@ -297,7 +297,8 @@ def mutate_object(
     source = after.out / f"{name}{suffix}"
     source.write_text(text)
     made = source.with_suffix(f".{original.stem}.o")
-    return after.compile(source, made, f"-I{original.parent}")
+    flags = ["-D__ASSEMBLY__"] * (suffix == ".S")
+    return after.compile(source, made, f"-I{original.parent}", *flags)
 
 
 def build_mutant(
