@@ -48,8 +48,8 @@ def format_groups(samples: Result) -> str:
     for order in sorted({result["order"] for result in samples["results"]}):
         some = [result for result in samples["results"] if result["order"] == order]
         beside = [result for result in some if result["other_kib"]]
-        fits = [result for result in beside if result["other_kib"] <= cache]
-        larger = [result for result in beside if result["other_kib"] > cache]
+        fits = [result for result in beside if result["other_kib"] < cache]
+        larger = [result for result in beside if result["other_kib"] >= cache]
         copies = [result for result in some if not result["other_kib"]]
         rows.append(
             f"order {order}: copy {find_mean(beside, 'copy'):.2f}x, "

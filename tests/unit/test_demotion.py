@@ -36,7 +36,7 @@ SAMPLES = {
 def test_groups() -> None:
     told = demotion.format_groups(SAMPLES).splitlines()
     assert told[1:] == [
-        "order 0: copy 1.20x, neighbour that fits 2.00x, larger 2.00x, copies read at once 0.50x",
+        "order 0: copy 1.20x, neighbour that fits 4.00x, larger 1.41x, copies read at once 0.50x",
         "order 9: copy 2.00x, neighbour that fits 1.00x, larger 1.00x, copies read at once 0.25x",
     ]
 
