@@ -205,7 +205,7 @@ def has_passed_once(text: str) -> bool:
 def run_control(
     options: Options, checker: Checker, kernel: Kernel, image: Path, source: Path
 ) -> int:
-    """Return the number of the sanitizer's reports that name a function of the memcpy_nt() tests.
+    """Return the number of the sanitizer's reports that name a non-temporal copy or a test of it.
 
     Raises UserError when a case of the sanitizer's suite does not pass, and for any other report.
     KCSAN's case waits half a second for a race with each number of threads. Emulated CPUs can miss
@@ -216,11 +216,11 @@ def run_control(
         kernel,
         image,
         (),
-        f"{kunit.RUN} kunit.filter_glob={checker.own}.*memcpy_nt*",
+        f"{kunit.RUN} kunit.filter_glob={checker.own}.*_nt*",
         log,
         lambda line: report in line or bool(REPORTED.search(line)),
     )
-    found = sum(report in line and "memcpy_nt" in line for line in text.split("\n"))
+    found = sum(report in line and "_nt" in line for line in text.split("\n"))
     if not (checker.by_chance and has_passed_once(text)):
         kunit.parse_log(source, log, [checker.own], f"control of {kernel.name}")
     return found
