@@ -41,21 +41,28 @@ def find_mean(results: Sequence[Result], what: str) -> float:
     )
 
 
+def find_groups(samples: Result, order: int) -> dict[str, float]:
+    """Return base / series of an order: the copy, and what is read again, by where it fits."""
+    cache = samples["second_level_kib"]
+    some = [result for result in samples["results"] if result["order"] == order]
+    beside = [result for result in some if result["other_kib"]]
+    return {
+        "copy": find_mean(beside, "copy"),
+        "fits": find_mean([one for one in beside if one["other_kib"] < cache], "read"),
+        "larger": find_mean([one for one in beside if one["other_kib"] >= cache], "read"),
+        "at once": find_mean([one for one in some if not one["other_kib"]], "read"),
+    }
+
+
 def format_groups(samples: Result) -> str:
     """Return a line for each order: what is read again, by where it fits, and the copies."""
     cache = samples["second_level_kib"]
     rows = [f"base / series, geometric means; the second-level cache has {cache} KiB"]
     for order in sorted({result["order"] for result in samples["results"]}):
-        some = [result for result in samples["results"] if result["order"] == order]
-        beside = [result for result in some if result["other_kib"]]
-        fits = [result for result in beside if result["other_kib"] < cache]
-        larger = [result for result in beside if result["other_kib"] >= cache]
-        copies = [result for result in some if not result["other_kib"]]
+        found = find_groups(samples, order)
         rows.append(
-            f"order {order}: copy {find_mean(beside, 'copy'):.2f}x, "
-            f"neighbour that fits {find_mean(fits, 'read'):.2f}x, "
-            f"larger {find_mean(larger, 'read'):.2f}x, "
-            f"copies read at once {find_mean(copies, 'read'):.2f}x"
+            f"order {order}: copy {found['copy']:.2f}x, neighbour that fits {found['fits']:.2f}x, "
+            f"larger {found['larger']:.2f}x, copies read at once {found['at once']:.2f}x"
         )
     return "\n".join(rows) + "\n"
 

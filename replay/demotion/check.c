@@ -110,7 +110,28 @@ static int check_part(const struct kernel *kernel, unsigned long left)
 	return same() ? 0 : tell(kernel->name, &c, "wrong bytes in part of a page");
 }
 
-int check_copies(void)
+/* All cases, with one kernel; adds their number to @cases. */
+static int check_kernel(const struct kernel *kernel, unsigned long *cases)
+{
+	int bad = 0;
+
+	crash_kernel = kernel->name;
+	for (unsigned int order = 0; order <= MAX_ORDER; order++)
+		for (unsigned int lower = 0; lower < 2; lower++) {
+			struct demotion_case c = { FROM, TO, order, lower };
+
+			bad |= check_folio(kernel, &c);
+			bad |= check_poison(kernel, &c, 0);
+			bad |= check_poison(kernel, &c, (1UL << order) - 1);
+			bad |= check_poison(kernel, &c, (1UL << order) / 2);
+			*cases += 4;
+		}
+	for (unsigned long left = 0; left <= PAGE; left += 64, ++*cases)
+		bad |= check_part(kernel, left);
+	return bad;
+}
+
+int check_copies(bool movdir64b)
 {
 	unsigned long cases = 0;
 	int bad = 0;
@@ -123,20 +144,12 @@ int check_copies(void)
 		die("out of memory for %lu MiB", AROUND * PAGE / MIB);
 	crash_context = "check";
 	for (unsigned int i = 0; i < nr_kernels; i++) {
-		crash_kernel = kernels[i].name;
-		for (unsigned int order = 0; order <= MAX_ORDER; order++)
-			for (unsigned int lower = 0; lower < 2; lower++) {
-				struct demotion_case c = { FROM, TO, order, lower };
-
-				bad |= check_folio(&kernels[i], &c);
-				bad |= check_poison(&kernels[i], &c, 0);
-				bad |= check_poison(&kernels[i], &c, (1UL << order) - 1);
-				bad |= check_poison(&kernels[i], &c, (1UL << order) / 2);
-				cases += 4;
-			}
-		for (unsigned long left = 0; left <= PAGE; left += 64, cases++)
-			bad |= check_part(&kernels[i], left);
+		if (movdir64b)
+			bad |= check_kernel(&kernels[i], &cases);
+		demotion_side(&kernels[i])->tell_movdir64b(false);
+		bad |= check_kernel(&kernels[i], &cases);
 	}
-	printf("%lu copies: %s\n", cases, bad ? "some differ" : "every byte as it must be");
+	printf("%lu copies, with%s MOVDIR64B: %s\n", cases, movdir64b ? " and without" : "out",
+	       bad ? "some differ" : "every byte as it must be");
 	return bad;
 }

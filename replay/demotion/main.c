@@ -26,29 +26,33 @@ static unsigned long read_number(const char *text)
 	return n;
 }
 
-static void add_demotion_kernel(const char *name, const struct demotion_side *side)
+static void add_demotion_kernel(const char *name, const struct demotion_side *side, bool erms,
+				bool movdir64b)
 {
-	unsigned int a, b = 0, c, d;
-
 	if (!side)
 		return;
 	add_kernel(name, &side->side, false);
-	__get_cpuid_count(7, 0, &a, &b, &c, &d);
-	side->tell_erms(b >> 9 & 1);
+	side->tell_erms(erms);
+	side->tell_movdir64b(movdir64b);
 }
 
 int main(int argc, char **argv)
 {
 	const char *command = argc > 1 ? argv[1] : "";
+	unsigned int a, b = 0, c = 0, d;
+	bool erms, movdir64b;
 
 	crash_catch();
-	add_demotion_kernel("base", &base_side_demotion);
-	add_demotion_kernel("series", &series_side_demotion);
+	__get_cpuid_count(7, 0, &a, &b, &c, &d);
+	erms = b >> 9 & 1;
+	movdir64b = c >> 28 & 1;
+	add_demotion_kernel("base", &base_side_demotion, erms, movdir64b);
+	add_demotion_kernel("series", &series_side_demotion, erms, movdir64b);
 
 	if (!strcmp(command, "check") && argc == 2)
-		return check_copies();
+		return check_copies(movdir64b);
 	if (!strcmp(command, "publish") && argc <= 3)
-		return publish_copies(argc > 2 ? read_number(argv[2]) : 50000);
+		return publish_copies(argc > 2 ? read_number(argv[2]) : 50000, movdir64b);
 	if (!strcmp(command, "race") && argc <= 5) {
 		unsigned long gib = argc > 2 ? read_number(argv[2]) : 4;
 		unsigned long rounds = argc > 3 ? read_number(argv[3]) : 15;

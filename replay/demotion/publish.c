@@ -64,13 +64,14 @@ static void *look(void *cpus)
 	return NULL;
 }
 
-static unsigned long publish(const struct kernel *kernel, unsigned long rounds)
+static int publish(const struct kernel *kernel, unsigned long rounds, const char *how)
 {
 	uint64_t *words = (uint64_t *)data(folio.from);
 	unsigned long stale = told.stale;
 
+	crash_kernel = kernel->name;
 	demotion_side(kernel)->prepare(&folio);
-	while (rounds--) {
+	for (unsigned long i = 0; i < rounds; i++) {
 		unsigned long round = told.round + 1, seen = told.seen;
 
 		for (unsigned long i = 0; i < WORDS; i++)
@@ -79,10 +80,12 @@ static unsigned long publish(const struct kernel *kernel, unsigned long rounds)
 		__atomic_store_n(&told.round, round, __ATOMIC_RELEASE);
 		wait_for(&told.seen, seen);
 	}
-	return told.stale - stale;
+	stale = told.stale - stale;
+	printf("%s: %lu of %lu copies %s had old words\n", kernel->name, stale, rounds, how);
+	return stale > 0;
 }
 
-int publish_copies(unsigned long rounds)
+int publish_copies(unsigned long rounds, bool movdir64b)
 {
 	pthread_t thread;
 	cpu_set_t cpus;
@@ -97,12 +100,10 @@ int publish_copies(unsigned long rounds)
 		die("cannot start a thread: raise ulimit -u");
 	crash_context = "publish";
 	for (unsigned int i = 0; i < nr_kernels; i++) {
-		unsigned long stale;
-
-		crash_kernel = kernels[i].name;
-		stale = publish(&kernels[i], rounds);
-		printf("%s: %lu of %lu copies had old words\n", kernels[i].name, stale, rounds);
-		bad |= stale > 0;
+		if (movdir64b)
+			bad |= publish(&kernels[i], rounds, "with MOVDIR64B");
+		demotion_side(&kernels[i])->tell_movdir64b(false);
+		bad |= publish(&kernels[i], rounds, "without MOVDIR64B");
 	}
 	return bad;
 }

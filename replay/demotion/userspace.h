@@ -28,11 +28,11 @@ extern unsigned long poisoned;
 /* A number that depends on the one before. */
 uint64_t next_random(uint64_t *state);
 
-/* check.c: 1 if a kernel copies wrong, else 0 */
-int check_copies(void);
+/* check.c: 1 if a kernel copies wrong, with MOVDIR64B if the CPU has it, or without; else 0 */
+int check_copies(bool movdir64b);
 
-/* publish.c: 1 if another CPU sees an old word in a kernel's copy, else 0 */
-int publish_copies(unsigned long rounds);
+/* publish.c: 1 if another CPU sees an old word in a kernel's copy, in the same ways; else 0 */
+int publish_copies(unsigned long rounds, bool movdir64b);
 
 /* race.c */
 int race_copies(unsigned long gib, unsigned int rounds, const char *file);

@@ -54,12 +54,15 @@ def test_copies_are_drained(built: Program) -> None:
     need_two_cpus()
     done = replay(built("default"), "publish")
     assert not done.returncode, done.stdout + done.stderr
-    assert done.stdout.count(": 0 of 50000 copies had old words") == 2
+    assert done.stdout.count(": 0 of 50000 copies with") == done.stdout.count("\n") >= 2
 
 
 @pytest.mark.parametrize("name", choose(MUTATIONS, SHORT))
 def test_mutation_is_found(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
+    flag = mutation.get("needs")
+    if flag and flag not in Path("/proc/cpuinfo").read_text().split():
+        pytest.skip(f"this CPU lacks {flag}")
     made = demotion_build.build_mutant(*pair("default"), name, mutation["file"], mutation["edits"])
     if mutation.get("seen_by") == "publish":
         need_two_cpus()
