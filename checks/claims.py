@@ -19,6 +19,7 @@ from harness.core.errors import UserError
 from harness.core.folders import ROOT
 from harness.core.progress import say
 from harness.core.stages import run_program
+from harness.replay import demotion
 
 CLAIMS = "docs/claims.md"
 NO_RECORD = "no record"
@@ -206,6 +207,28 @@ def measure_threads(path: Path, which: str, item: str) -> list[float]:
     return [value * scale for value in measure_races(path, which, item)]
 
 
+def measure_demotion(path: Path, which: str, item: str) -> list[float]:
+    """Return an item of a demotion.json: base / series, or of "movnti copy", base / movnti.
+
+    which is an order. An item is one of find_groups(), a copy beside so much other data such as
+    "copy 256 MiB", or what was given.
+    """
+    samples = parse(path.read_text())
+    order = int(which.removeprefix("order "))
+    some = [result for result in samples["results"] if result["order"] == order]
+    given = {"rounds": len(some[0]["copy"]["base"]), "ram": samples["gib"] * 2**30}
+    if item in given:
+        return [given[item]]
+    name, _, rest = item.partition(" ")
+    runner, what = (name, rest) if name in some[0]["copy"] else ("series", item)
+    kind, _, size = what.partition(" ")
+    if size and size != "once":
+        number, unit = size.split()
+        beside = [one for one in some if one["other_kib"] * 1024 == int(number) * UNITS[unit]]
+        return [demotion.find_mean(beside, kind, runner)]
+    return [demotion.find_groups(samples, order, runner)[what]]
+
+
 def measure_boots(path: Path, which: str, item: str) -> list[float]:
     """Return an item of each race in a boot.json that which selects, as "early, 16 GiB" does."""
     match = re.fullmatch(r"(deferred|early|hotplug)?(?:, )?(?:(\d+) GiB)?", which)
@@ -293,6 +316,7 @@ def count_patches(path: Path, _which: str, item: str) -> list[float]:
 MEASURES: dict[str, Callable[[Path, str, str], list[float]]] = {
     "replay.json": measure_races,
     "parallel.json": measure_threads,
+    "demotion.json": measure_demotion,
     "boot.json": measure_boots,
     "variants.json": measure_boots,
     "fallback.json": measure_boots,

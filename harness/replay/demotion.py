@@ -34,36 +34,36 @@ def check_copies(program: Path) -> str:
     return text + run([program, "publish"], "looking from another CPU", progress=print)
 
 
-def find_mean(results: Sequence[Result], what: str) -> float:
-    """Return the geometric mean of base / series over results, of "copy" or "read"."""
-    return statistics.geometric_mean(
-        find_ratio(result[what], "base", "series") for result in results
-    )
+def find_mean(results: Sequence[Result], what: str, runner: str = "series") -> float:
+    """Return the geometric mean of base / runner over results, of "copy" or "read"."""
+    return statistics.geometric_mean(find_ratio(result[what], "base", runner) for result in results)
 
 
-def find_groups(samples: Result, order: int) -> dict[str, float]:
-    """Return base / series of an order: the copy, and what is read again, by where it fits."""
+def find_groups(samples: Result, order: int, runner: str) -> dict[str, float]:
+    """Return base / runner of an order: the copy, and what is read again, by where it fits."""
     cache = samples["second_level_kib"]
     some = [result for result in samples["results"] if result["order"] == order]
     beside = [result for result in some if result["other_kib"]]
     return {
-        "copy": find_mean(beside, "copy"),
-        "fits": find_mean([one for one in beside if one["other_kib"] < cache], "read"),
-        "larger": find_mean([one for one in beside if one["other_kib"] >= cache], "read"),
-        "at once": find_mean([one for one in some if not one["other_kib"]], "read"),
+        "copy": find_mean(beside, "copy", runner),
+        "fits": find_mean([one for one in beside if one["other_kib"] < cache], "read", runner),
+        "larger": find_mean([one for one in beside if one["other_kib"] >= cache], "read", runner),
+        "at once": find_mean([one for one in some if not one["other_kib"]], "read", runner),
     }
 
 
 def format_groups(samples: Result) -> str:
     """Return a line for each order: what is read again, by where it fits, and the copies."""
     cache = samples["second_level_kib"]
-    rows = [f"base / series, geometric means; the second-level cache has {cache} KiB"]
+    rows = [f"base / other, geometric means; the second-level cache has {cache} KiB"]
     for order in sorted({result["order"] for result in samples["results"]}):
-        found = find_groups(samples, order)
-        rows.append(
-            f"order {order}: copy {found['copy']:.2f}x, neighbour that fits {found['fits']:.2f}x, "
-            f"larger {found['larger']:.2f}x, copies read at once {found['at once']:.2f}x"
-        )
+        for runner in list(samples["results"][0]["copy"])[1:]:
+            found = find_groups(samples, order, runner)
+            rows.append(
+                f"order {order}, {runner}: copy {found['copy']:.2f}x, "
+                f"neighbour that fits {found['fits']:.2f}x, larger {found['larger']:.2f}x, "
+                f"copies read {found['at once']:.2f}x"
+            )
     return "\n".join(rows) + "\n"
 
 
@@ -87,7 +87,7 @@ def draw_copies(samples: Result, png: Path) -> None:
         sizes = [result["other_kib"] for result in beside]
         for row, (what, label) in enumerate(labels.items()):
             axes = panels[row][column]
-            for name in ("base", "series"):
+            for name in beside[0][what]:
                 low, middle, high = zip(
                     *(
                         statistics.quantiles(result[what][name], n=4, method="inclusive")
@@ -95,7 +95,7 @@ def draw_copies(samples: Result, png: Path) -> None:
                     ),
                     strict=True,
                 )
-                look = LOOKS[name]
+                look = LOOKS["fallback" if name == "movnti" else name]
                 axes.fill_between(sizes, low, high, color=look["color"], alpha=0.15, linewidth=0)
                 axes.plot(sizes, middle, label=name, **look)
             axes.set_xscale("log", base=2)

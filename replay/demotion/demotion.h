@@ -12,7 +12,8 @@
 struct demotion_case {
 	unsigned long from, to;
 	unsigned int order;
-	unsigned int lower;		/* the second one is on a lower tier */
+	unsigned int from_lower;	/* the first one is on the node of a lower tier */
+	unsigned int lower;		/* the second one is on that node */
 };
 
 /* One kernel. side.run and side.trace are not there. */

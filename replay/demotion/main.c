@@ -26,33 +26,27 @@ static unsigned long read_number(const char *text)
 	return n;
 }
 
-static void add_demotion_kernel(const char *name, const struct demotion_side *side, bool erms,
-				bool movdir64b)
+static void add_demotion_kernel(const char *name, const struct demotion_side *side)
 {
-	if (!side)
-		return;
-	add_kernel(name, &side->side, false);
-	side->tell_erms(erms);
-	side->tell_movdir64b(movdir64b);
+	if (side)
+		add_kernel(name, &side->side, false);
 }
 
 int main(int argc, char **argv)
 {
 	const char *command = argc > 1 ? argv[1] : "";
-	unsigned int a, b = 0, c = 0, d;
-	bool erms, movdir64b;
+	unsigned int a, b, c, d;
 
 	crash_catch();
-	__get_cpuid_count(7, 0, &a, &b, &c, &d);
-	erms = b >> 9 & 1;
-	movdir64b = c >> 28 & 1;
-	add_demotion_kernel("base", &base_side_demotion, erms, movdir64b);
-	add_demotion_kernel("series", &series_side_demotion, erms, movdir64b);
+	add_demotion_kernel("base", &base_side_demotion);
+	add_demotion_kernel("series", &series_side_demotion);
+	if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && c & bit_MOVDIR64B)
+		add_demotion_kernel(MOVNTI, &series_side_demotion);
 
 	if (!strcmp(command, "check") && argc == 2)
-		return check_copies(movdir64b);
+		return check_copies();
 	if (!strcmp(command, "publish") && argc <= 3)
-		return publish_copies(argc > 2 ? read_number(argv[2]) : 50000, movdir64b);
+		return publish_copies(argc > 2 ? read_number(argv[2]) : 50000);
 	if (!strcmp(command, "race") && argc <= 5) {
 		unsigned long gib = argc > 2 ? read_number(argv[2]) : 4;
 		unsigned long rounds = argc > 3 ? read_number(argv[3]) : 15;

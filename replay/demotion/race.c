@@ -72,7 +72,7 @@ static void run_round(unsigned int order, unsigned int size, unsigned int runner
 	double copy[MAX_BATCHES], read[MAX_BATCHES];
 	struct demotion_case c[MAX_BATCH];
 
-	crash_kernel = kernels[runner].name;
+	use_kernel(&kernels[runner]);
 	for (unsigned long batch = 0; batch < batches; batch++) {
 		double start;
 
@@ -166,7 +166,7 @@ int race_copies(unsigned long gib, unsigned int rounds, const char *file)
 
 	if (file && !json)
 		die("cannot write %s: choose another file", file);
-	if (nr_kernels != 2)
+	if (nr_kernels < 2)
 		die("a race needs two kernels");
 	gib = fitting(gib);
 	half = gib * GIB / PAGE / 2;
@@ -183,15 +183,20 @@ int race_copies(unsigned long gib, unsigned int rounds, const char *file)
 	memset(other, 1, others[NR_OTHERS - 2] * 1024);
 	printf("%s; folios in %lu GiB, %lu MiB in each of %u rounds\n"
 	       "CPU time in ns, medians: copy per page, read again per line\n"
-	       "order  other data     base   series    ratio     base   series    ratio\n",
-	       cpu, gib, 64UL, rounds);
+	       "order  other data", cpu, gib, 64UL, rounds);
+	for (unsigned int i = 0; i < 2; i++) {
+		for (unsigned int k = 0; k < nr_kernels; k++)
+			printf("  %7s", kernels[k].name);
+		printf("    ratio");
+	}
+	printf("\n");
 	crash_context = "race";
 	for (unsigned int order = 0; order < NR_ORDERS; order++)
 		for (unsigned int size = 0; size < NR_OTHERS; size++) {
 			/* Whatever drifts must not always hit the same one: rotate. */
 			for (unsigned int round = 0; round < rounds; round++)
-				for (unsigned int i = 0; i < 2; i++)
-					run_round(order, size, (i + round) % 2, round);
+				for (unsigned int i = 0; i < nr_kernels; i++)
+					run_round(order, size, (i + round) % nr_kernels, round);
 			print_row(order, size, rounds);
 		}
 	if (json)

@@ -83,7 +83,7 @@ static void make_folio(unsigned long pfn, unsigned int order, int node)
 
 static void prepare(const struct demotion_case *c)
 {
-	make_folio(c->from, c->order, 0);
+	make_folio(c->from, c->order, c->from_lower);
 	make_folio(c->to, c->order, c->lower);
 }
 

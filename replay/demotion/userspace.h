@@ -16,7 +16,11 @@ static inline const struct demotion_side *demotion_side(const struct kernel *ker
 	return (const struct demotion_side *)kernel->side;
 }
 
-/* memory.c: the data of pages 0, 1, 2... and their struct pages */
+/* The series on a CPU that has no MOVDIR64B: where the CPU has it, this is a kernel of its own. */
+#define MOVNTI		"movnti"
+/* memory.c: from here on this kernel runs, and knows the CPU. */
+void use_kernel(const struct kernel *kernel);
+/* The data of pages 0, 1, 2... and their struct pages */
 void memory_open(unsigned long pages);
 unsigned char *data(unsigned long pfn);
 /* From here on, a fault in the kernels' code continues at its fixup. */
@@ -28,11 +32,11 @@ extern unsigned long poisoned;
 /* A number that depends on the one before. */
 uint64_t next_random(uint64_t *state);
 
-/* check.c: 1 if a kernel copies wrong, with MOVDIR64B if the CPU has it, or without; else 0 */
-int check_copies(bool movdir64b);
+/* check.c: 1 if a kernel copies wrong, else 0 */
+int check_copies(void);
 
-/* publish.c: 1 if another CPU sees an old word in a kernel's copy, in the same ways; else 0 */
-int publish_copies(unsigned long rounds, bool movdir64b);
+/* publish.c: 1 if another CPU sees an old word in a kernel's copy, else 0 */
+int publish_copies(unsigned long rounds);
 
 /* race.c */
 int race_copies(unsigned long gib, unsigned int rounds, const char *file);

@@ -169,6 +169,10 @@ REACHED = {
         {"linux-mm@kvack.org", "linux-crypto@vger.kernel.org"},
         "daniel.m.jordan@oracle.com",
     ),
+    "demotion": (
+        {"linux-mm@kvack.org", "linux-hardening@vger.kernel.org", "kasan-dev@googlegroups.com"},
+        "x86@kernel.org",
+    ),
 }
 
 

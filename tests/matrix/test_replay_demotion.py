@@ -54,7 +54,7 @@ def test_copies_are_drained(built: Program) -> None:
     need_two_cpus()
     done = replay(built("default"), "publish")
     assert not done.returncode, done.stdout + done.stderr
-    assert done.stdout.count(": 0 of 50000 copies with") == done.stdout.count("\n") >= 2
+    assert done.stdout.count(": 0 of 50000 copies had") == done.stdout.count("\n") >= 2
 
 
 @pytest.mark.parametrize("name", choose(MUTATIONS, SHORT))
@@ -86,7 +86,7 @@ def test_race(built: Program, tmp_path: Path) -> None:
     assert {result["order"] for result in samples["results"]} == {0, 9}
     for result in samples["results"]:
         for times in (result["copy"], result["read"]):
-            assert list(times) == ["base", "series"]
+            assert list(times)[:2] == ["base", "series"]
             assert all(len(one) == 1 and one[0] > 0 for one in times.values())
     assert demotion.format_verdict(samples).startswith("demotion: copy ")
 

@@ -36,8 +36,8 @@ SAMPLES = {
 def test_groups() -> None:
     told = demotion.format_groups(SAMPLES).splitlines()
     assert told[1:] == [
-        "order 0: copy 1.20x, neighbour that fits 4.00x, larger 1.41x, copies read at once 0.50x",
-        "order 9: copy 2.00x, neighbour that fits 1.00x, larger 1.00x, copies read at once 0.25x",
+        "order 0, series: copy 1.20x, neighbour that fits 4.00x, larger 1.41x, copies read 0.50x",
+        "order 9, series: copy 2.00x, neighbour that fits 1.00x, larger 1.00x, copies read 0.25x",
     ]
 
 
