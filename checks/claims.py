@@ -210,23 +210,29 @@ def measure_threads(path: Path, which: str, item: str) -> list[float]:
 def measure_demotion(path: Path, which: str, item: str) -> list[float]:
     """Return an item of a demotion.json: base / series, or of "movnti copy", base / movnti.
 
-    which is an order. An item is one of find_groups(), a copy beside so much other data such as
-    "copy 256 MiB", or what was given.
+    which is an order. An item is one of find_groups(); what was given; "copy 1 MiB" or "read 1 MiB"
+    for so much other data; or "beside 1 MiB" for its bytes.
     """
     samples = parse(path.read_text())
     order = int(which.removeprefix("order "))
     some = [result for result in samples["results"] if result["order"] == order]
-    given = {"rounds": len(some[0]["copy"]["base"]), "ram": samples["gib"] * 2**30}
-    if item in given:
-        return [given[item]]
     name, _, rest = item.partition(" ")
     runner, what = (name, rest) if name in some[0]["copy"] else ("series", item)
     kind, _, size = what.partition(" ")
-    if size and size != "once":
-        number, unit = size.split()
-        beside = [one for one in some if one["other_kib"] * 1024 == int(number) * UNITS[unit]]
-        return [demotion.find_mean(beside, kind, runner)]
-    return [demotion.find_groups(samples, order, runner)[what]]
+    given = {
+        "ram": samples["gib"] * 2**30,
+        "rounds": len(some[0]["copy"]["base"]),
+        "span": 4096 << order,
+    }
+    if what in given:
+        return [given[what]]
+    if what in (groups := demotion.find_groups(samples, order, runner)):
+        return [groups[what]]
+    number, unit = size.split()
+    kib = int(number) * UNITS[unit] / 1024
+    if kind == "beside":
+        return [kib * 1024]
+    return [demotion.find_mean([one for one in some if one["other_kib"] == kib], kind, runner)]
 
 
 def measure_boots(path: Path, which: str, item: str) -> list[float]:
