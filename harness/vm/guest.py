@@ -146,11 +146,11 @@ def read_lines(child: subprocess.Popen[str], silence: float, limit: float) -> It
     assert child.stdout
     until, rest = time.monotonic() + limit, ""
     while True:
-        wait = min(silence, until - time.monotonic())
-        if wait <= 0:
-            raise TimeoutError(f"is not done after {limit:g} seconds")
-        if not select.select([child.stdout], [], [], wait)[0]:
-            raise TimeoutError(f"hangs: no output for {wait:.0f} seconds")
+        left = until - time.monotonic()
+        if left <= 0 or not select.select([child.stdout], [], [], min(silence, left))[0]:
+            if left <= silence:
+                raise TimeoutError(f"is not done after {limit:g} seconds")
+            raise TimeoutError(f"hangs: no output for {silence:g} seconds")
         if not (chunk := os.read(child.stdout.fileno(), 65536)):
             break
         *whole, rest = (rest + chunk.decode(errors="replace")).split("\n")
