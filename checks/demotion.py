@@ -5,6 +5,7 @@ Two nodes of RAM are the top tier. The NVDIMM is a node without CPUs, and the lo
 tells its results as KTAP, as in the robustness boots.
 """
 
+import re
 from pathlib import Path
 
 from checks import robustness
@@ -18,6 +19,7 @@ from harness.kernel.config import MEASURED, KernelConfig
 from harness.kernel.images import Kernel, build_kernel
 from harness.kernel.tree import apply_series
 from harness.vm.accel import choose_accel
+from harness.vm.console import is_splat
 from harness.vm.guest import Guest, boot_guest, need_memory
 from harness.vm.initramfs import make_initramfs
 
@@ -38,6 +40,8 @@ SCRIPT = "demotion"
 LIMIT = 3600
 # A check is silent while it waits for DAMON or for a promotion.
 SILENCE = 600
+# What offlining says of pages that something else holds right then. It tries again.
+HELD = re.compile(r"page dumped because: (?:isolation failed|migration failure)\b")
 
 
 def make_image(options: Options, source: Path) -> Path:
@@ -74,7 +78,10 @@ def boot_demotion(
         if robustness.RESULT.match(spoken):
             say(spoken)
 
-    console = boot_guest(guest, log, progress, LIMIT, SILENCE)
+    def is_fault(line: str) -> bool:
+        return is_splat(line) and not HELD.search(line)
+
+    console = boot_guest(guest, log, progress, LIMIT, SILENCE, is_fault)
     checks, planned = robustness.read_checks(source, console, log), robustness.list_checks(SCRIPT)
     told = [robustness.explain_check(checks, name) for name in planned]
     return "\n".join(filter(None, [*told, robustness.explain_plan(checks, planned)]))
