@@ -3,7 +3,7 @@
  * Included before anything else, makes memcpy_nt() the generic one, as on an
  * architecture that has none of its own.
  */
-#define arch_memcpy_nt_drain	native_memcpy_nt_drain
 #include <asm/string.h>
-#undef arch_memcpy_nt_drain
 #undef arch_memcpy_nt
+#undef arch_memcpy_nt_drain
+#define arch_memcpy_nt_drain() do { } while (0)
