@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The kernels that are linked into the program, and how it ends where it cannot go on. */
+/* The kernels that are linked, numbers of the command line, and how the program gives up. */
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -19,6 +19,18 @@ void die(const char *format, ...)
 	vfprintf(stderr, format, arguments);
 	fprintf(stderr, "\n");
 	exit(2);
+}
+
+unsigned long read_argument(const char *text)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 0);
+
+	if (!*text || *end || *text == '-') {
+		fputs(usage, stderr);
+		die("\"%s\" is no number", text);
+	}
+	return n;
 }
 
 void add_kernel(const char *name, const struct replay_side *side, bool may_differ)

@@ -5,7 +5,7 @@
 
 #include "userspace.h"
 
-static const char usage[] =
+const char usage[] =
 "usage: replay matrix                        compare the memmaps byte for byte\n"
 "       replay random [CASES [SEED]]         the same for random cases\n"
 "       replay case KEY=VALUE,...            compare one case, as printed by the others\n"
@@ -19,18 +19,6 @@ static const char usage[] =
 "       replay threads N COMMAND...          compare with N CPUs and the smallest chunks\n"
 "       replay idle N COMMAND...             the same, but no helper starts\n"
 "       replay info                          the CPU, the kernels, their struct page\n";
-
-static unsigned long read_number(const char *text)
-{
-	char *end;
-	unsigned long n = strtoul(text, &end, 0);
-
-	if (!*text || *end || *text == '-') {
-		fputs(usage, stderr);
-		die("\"%s\" is no number", text);
-	}
-	return n;
-}
 
 /* Reads "0-18" or "0,9,9d". */
 static void read_orders(struct race_options *options, const char *text)
@@ -47,8 +35,8 @@ static void read_orders(struct race_options *options, const char *text)
 			*dash = 0;
 		if (d && !d[1])
 			*d = 0;
-		first = read_number(part);
-		last = dash ? read_number(dash + 1) : first;
+		first = read_argument(part);
+		last = dash ? read_argument(dash + 1) : first;
 		if (last > layout->max_order || first > last)
 			die("orders go from 0 to %u", layout->max_order);
 		if (d && (1UL << first) <= layout->dedup_pages)
@@ -65,7 +53,7 @@ static void read_orders(struct race_options *options, const char *text)
 static struct race_options read_race(int argc, char **argv, const char *orders)
 {
 	struct race_options options = {
-		.rounds = argc > 2 ? read_number(argv[2]) : 15,
+		.rounds = argc > 2 ? read_argument(argv[2]) : 15,
 		.json = argc > 3 ? argv[3] : NULL,
 	};
 
@@ -79,7 +67,7 @@ static int run_race(int argc, char **argv)
 {
 	struct race_options options = read_race(argc, argv, "0-18");
 
-	options.device_gib = argc > 0 ? read_number(argv[0]) : 16;
+	options.device_gib = argc > 0 ? read_argument(argv[0]) : 16;
 	if (!options.device_gib || options.device_gib > 65536)
 		die("a device has 1 to 65536 GiB");
 	return race(&options);
@@ -89,7 +77,7 @@ static int run_parallel(int argc, char **argv)
 {
 	struct race_options options = read_race(argc, argv, "0,9");
 
-	options.device_mib = argc > 0 ? read_number(argv[0]) : 16384;
+	options.device_mib = argc > 0 ? read_argument(argv[0]) : 16384;
 	if (options.device_mib < 128 || options.device_mib > 65536 << 10)
 		die("a device has 128 MiB to 65536 GiB");
 	return parallel_race(&options);
@@ -134,7 +122,7 @@ int main(int argc, char **argv)
 
 	use_threads(1, false);
 	if (argc > 2 && (!strcmp(argv[1], "threads") || !strcmp(argv[1], "idle"))) {
-		use_threads(read_number(argv[2]), *argv[1] == 't');
+		use_threads(read_argument(argv[2]), *argv[1] == 't');
 		argc -= 2;
 		argv += 2;
 	}
@@ -146,8 +134,8 @@ int main(int argc, char **argv)
 	if (!strcmp(command, "matrix") && argc == 2)
 		return check_matrix();
 	if (!strcmp(command, "random") && argc <= 4)
-		return check_random(argc > 2 ? read_number(argv[2]) : 20000,
-				    argc > 3 ? read_number(argv[3]) : 1);
+		return check_random(argc > 2 ? read_argument(argv[2]) : 20000,
+				    argc > 3 ? read_argument(argv[3]) : 1);
 	if (!strcmp(command, "case") && argc == 3) {
 		struct replay_case c = case_read(argv[2]);
 

@@ -32,6 +32,9 @@ extern const struct replay_layout *layout;
 void add_kernel(const char *name, const struct replay_side *side, bool may_differ);
 /* One line on stderr, then exit status 2. */
 void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* A number of the command line; else prints @usage, which each program has, and dies. */
+extern const char usage[];
+unsigned long read_argument(const char *text);
 
 /* The kernels' objects; what is weak may be left out. */
 extern const struct replay_side base_side;

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Functions that several test files call."""
 
+import functools
 import subprocess
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,17 @@ def need(missing: list[str]) -> None:
     """Skip the test if programs that it needs are not installed."""
     if missing:
         pytest.skip(f"{', '.join(missing)} not installed")
+
+
+def build_once(configs: Mapping[str, KernelConfig], build: Program) -> Program:
+    """Return build() that runs once for each configuration, and skips where a tool is missing."""
+
+    @functools.cache
+    def make(name: str) -> Path:
+        need(configs[name].missing())
+        return build(name)
+
+    return make
 
 
 def choose(names: Iterable[str], short: Container[str]) -> list[Any]:

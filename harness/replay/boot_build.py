@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from harness.core.cache import digest
 from harness.core.command import run
 from harness.core.options import Options
 from harness.kernel.tree import Trees
@@ -18,7 +17,6 @@ from harness.replay.build import CLANG, REPLAY, Objects
 
 BOOT = REPLAY / "boot"
 PARTS = ("page_alloc", "memblock", "vmstat")
-SHARED = ("window", "timing", "crash", "machine", "kernels")
 # A static function whose address is taken, so the compiler keeps its calling convention.
 ENTRY = "deferred_init_memmap_job"
 IMPORTED = ("boot_free", "boot_ref_set", "boot_warn")
@@ -67,12 +65,9 @@ CONFIGS = {
 
 def build_objects(options: Options, where: Path, name: str) -> Objects:
     """Return the kernel in where in configuration NAME, its objects and the shim up to date."""
-    config = CONFIGS[name]
-    key = digest(config.text(), config.tools.version(), str(where))
-    out = options.build / "replay" / f"{config.name}-{where.name}-{key}"
-    kernel = Objects(where, config, out, options)
+    kernel = build.place_objects(options, where, CONFIGS[name])
     kernel.prepare("mm/mm_init.o", *(f"mm/{part}.o" for part in PARTS))
-    kernel.compile(BOOT / "shim.c", out / "shim.o", f"-I{where / 'mm'}", f"-I{BOOT}")
+    kernel.compile(BOOT / "shim.c", kernel.out / "shim.o", f"-I{where / 'mm'}", f"-I{BOOT}")
     return kernel
 
 
@@ -96,11 +91,7 @@ def link_side(
 
 def link_program(kernel: Objects, sides: Sequence[Path], made: Path) -> Path:
     """Link the kernels with the user-space half."""
-    sources = [
-        *(REPLAY / f"{name}.c" for name in SHARED),
-        *sorted(source for source in BOOT.glob("*.c") if source.name != "shim.c"),
-    ]
-    return build.link_program(kernel, sides, made, sources, IMPORTED)
+    return build.link_program(kernel, sides, made, BOOT, IMPORTED)
 
 
 def mutate(kernel: Objects, name: str, file: str, edits: Sequence[Sequence[str]]) -> Path:

@@ -25,6 +25,8 @@ from harness.kernel.toolchain import Toolchain, compile_like_mm_init, split_targ
 from harness.kernel.tree import Trees
 
 REPLAY = ROOT / "replay"
+# What the boot and the demotion replay share with this one, beside its shim.
+SHARED = ("window", "timing", "crash", "machine", "kernels")
 EXPORTED = "replay_side"
 IMPORTED = ("replay_event", "replay_pgmap", "replay_queue", "replay_cancel")
 # What the kernel calls to split a range among threads, and what it calls instead: see shim.c.
@@ -172,11 +174,16 @@ class Objects:
         return made
 
 
-def build_objects(options: Options, where: Path, config: KernelConfig) -> Objects:
-    """Return the kernel in where, configured, with mm/mm_init.o and the shim up to date."""
+def place_objects(options: Options, where: Path, config: KernelConfig) -> Objects:
+    """Return the kernel in where, in the folder of its configuration; nothing is built yet."""
     name = f"{config.name}-{where.name}"
     key = digest(config.text(), config.tools.version(), str(where))
-    kernel = Objects(where, config, options.build / "replay" / f"{name}-{key}", options)
+    return Objects(where, config, options.build / "replay" / f"{name}-{key}", options)
+
+
+def build_objects(options: Options, where: Path, config: KernelConfig) -> Objects:
+    """Return the kernel in where, configured, with mm/mm_init.o and the shim up to date."""
+    kernel = place_objects(options, where, config)
     kernel.prepare("mm/mm_init.o")
     kernel.compile(REPLAY / "shim.c", kernel.out / "shim.o")
     return kernel
@@ -234,19 +241,20 @@ def list_unexpected(names: Sequence[str]) -> str:
     )
 
 
-def list_sources() -> list[Path]:
-    """Return the C files of the replay's user-space half."""
-    return sorted(source for source in REPLAY.glob("*.c") if source.name != "shim.c")
+def list_sources(folder: Path) -> list[Path]:
+    """Return the C files of the user-space half in folder, with those that it shares."""
+    own = sorted(source for source in folder.glob("*.c") if source.name != "shim.c")
+    return own if folder == REPLAY else [*(REPLAY / f"{name}.c" for name in SHARED), *own]
 
 
 def link_program(
     kernel: Objects,
     sides: Sequence[Path],
     made: Path,
-    sources: Sequence[Path] | None = None,
+    folder: Path = REPLAY,
     imported: Sequence[str] = IMPORTED,
 ) -> Path:
-    """Link the kernels with sources, the user-space half; made appears only when it is whole."""
+    """Link the kernels with folder's user-space half; made appears only when it is whole."""
     names = sorted(set().union(*(kernel.list_undefined(obj) for obj in sides)) - set(imported))
     assembly, part = made.with_suffix(".S"), made.with_suffix(".tmp")
     assembly.write_text(list_unexpected(names))
@@ -264,7 +272,7 @@ def link_program(
             "-Wl,--no-warn-rwx-segments",
             "-o",
             part,
-            *(sources or list_sources()),
+            *list_sources(folder),
             assembly,
             *sides,
         ],

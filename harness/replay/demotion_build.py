@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from harness.core.cache import digest
 from harness.core.command import run
 from harness.core.options import Options
 from harness.kernel.toolchain import split_targets
@@ -20,7 +19,6 @@ from harness.replay.build import CLANG, REPLAY, Objects
 DEMOTION = REPLAY / "demotion"
 MAIN = "mm/util"
 ROUTINES = ("arch/x86/lib/copy_mc", "arch/x86/lib/copy_mc_64")
-SHARED = ("window", "timing", "crash", "machine", "kernels")
 IMPORTED = ("demotion_poisoned",)
 # What the kernel calls to stream a page, and what it calls instead: the shim counts the calls.
 STREAM = ("copy_mc_page_nt", "demotion_stream")
@@ -48,14 +46,11 @@ CONFIGS = {
 
 def build_objects(options: Options, where: Path, name: str) -> Objects:
     """Return the kernel in where in configuration NAME, its objects and the shim up to date."""
-    config = CONFIGS[name]
-    key = digest(config.text(), config.tools.version(), str(where))
-    out = options.build / "replay" / f"{config.name}-{where.name}-{key}"
-    kernel = Objects(where, config, out, options)
+    kernel = build.place_objects(options, where, CONFIGS[name])
     kernel.prepare("mm/mm_init.o", f"{MAIN}.o")
     for jobs, some in split_targets(f"{routine}.o" for routine in ROUTINES):
         kernel.make(*some, jobs=jobs)
-    kernel.compile(DEMOTION / "shim.c", out / "shim.o", f"-I{where / 'mm'}", f"-I{DEMOTION}")
+    kernel.compile(DEMOTION / "shim.c", kernel.out / "shim.o", f"-I{where / 'mm'}", f"-I{DEMOTION}")
     return kernel
 
 
@@ -76,11 +71,7 @@ def link_side(
 
 def link_program(kernel: Objects, sides: Sequence[Path], made: Path) -> Path:
     """Link the kernels with the user-space half."""
-    sources = [
-        *(REPLAY / f"{name}.c" for name in SHARED),
-        *sorted(source for source in DEMOTION.glob("*.c") if source.name != "shim.c"),
-    ]
-    return build.link_program(kernel, sides, made, sources, IMPORTED)
+    return build.link_program(kernel, sides, made, DEMOTION, IMPORTED)
 
 
 def build_mutant(

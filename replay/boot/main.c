@@ -6,7 +6,7 @@
 
 #include "userspace.h"
 
-static const char usage[] =
+const char usage[] =
 "usage: boot matrix [FIRST [CASES]]          compare memmaps and free lists byte for byte\n"
 "       boot random [FIRST [CASES [SEED]]]   the same for random cases\n"
 "       boot race [GIB [ROUNDS [JSON]]]      time a zone of GIB GiB; raw samples go to JSON\n"
@@ -15,18 +15,6 @@ static const char usage[] =
 extern const struct boot_side base_side_boot asm("base_side");
 extern const struct boot_side series_side_boot asm("series_side") __attribute__((weak));
 extern const struct boot_side fallback_side_boot asm("fallback_side") __attribute__((weak));
-
-static unsigned long read_number(const char *text)
-{
-	char *end;
-	unsigned long n = strtoul(text, &end, 0);
-
-	if (!*text || *end || *text == '-') {
-		fputs(usage, stderr);
-		die("\"%s\" is no number", text);
-	}
-	return n;
-}
 
 static void add_boot_kernel(const char *name, const struct boot_side *side)
 {
@@ -74,18 +62,18 @@ int main(int argc, char **argv)
 	add_boot_kernel("fallback", &fallback_side_boot);
 
 	if (!strcmp(command, "matrix") && argc <= 4) {
-		first = argc > 2 ? read_number(argv[2]) : first;
-		nr = argc > 3 ? read_number(argv[3]) : nr;
+		first = argc > 2 ? read_argument(argv[2]) : first;
+		nr = argc > 3 ? read_argument(argv[3]) : nr;
 		return check_cases(LIST_MATRIX, first, nr, 0);
 	}
 	if (!strcmp(command, "random") && argc <= 5) {
-		first = argc > 2 ? read_number(argv[2]) : first;
-		nr = argc > 3 ? read_number(argv[3]) : 300;
-		return check_cases(LIST_RANDOM, first, nr, argc > 4 ? read_number(argv[4]) : 1);
+		first = argc > 2 ? read_argument(argv[2]) : first;
+		nr = argc > 3 ? read_argument(argv[3]) : 300;
+		return check_cases(LIST_RANDOM, first, nr, argc > 4 ? read_argument(argv[4]) : 1);
 	}
 	if (!strcmp(command, "race") && argc <= 5) {
-		unsigned long gib = argc > 2 ? read_number(argv[2]) : 16;
-		unsigned long rounds = argc > 3 ? read_number(argv[3]) : 15;
+		unsigned long gib = argc > 2 ? read_argument(argv[2]) : 16;
+		unsigned long rounds = argc > 3 ? read_argument(argv[3]) : 15;
 
 		if (!gib || gib > 256 || !rounds || rounds > MAX_ROUNDS)
 			die("a zone has 1 to 256 GiB, a race 1 to %d rounds", MAX_ROUNDS);

@@ -6,25 +6,13 @@
 
 #include "userspace.h"
 
-static const char usage[] =
+const char usage[] =
 "usage: demotion check                          compare every byte\n"
 "       demotion publish [ROUNDS]               look at each copy from another CPU\n"
 "       demotion race [GIB [ROUNDS [JSON]]]     time folios in GIB GiB; raw samples go to JSON\n";
 
 extern const struct demotion_side base_side_demotion asm("base_side");
 extern const struct demotion_side series_side_demotion asm("series_side") __attribute__((weak));
-
-static unsigned long read_number(const char *text)
-{
-	char *end;
-	unsigned long n = strtoul(text, &end, 0);
-
-	if (!*text || *end || *text == '-') {
-		fputs(usage, stderr);
-		die("\"%s\" is no number", text);
-	}
-	return n;
-}
 
 static void add_demotion_kernel(const char *name, const struct demotion_side *side)
 {
@@ -46,10 +34,10 @@ int main(int argc, char **argv)
 	if (!strcmp(command, "check") && argc == 2)
 		return check_copies();
 	if (!strcmp(command, "publish") && argc <= 3)
-		return publish_copies(argc > 2 ? read_number(argv[2]) : 50000);
+		return publish_copies(argc > 2 ? read_argument(argv[2]) : 50000);
 	if (!strcmp(command, "race") && argc <= 5) {
-		unsigned long gib = argc > 2 ? read_number(argv[2]) : 4;
-		unsigned long rounds = argc > 3 ? read_number(argv[3]) : 15;
+		unsigned long gib = argc > 2 ? read_argument(argv[2]) : 4;
+		unsigned long rounds = argc > 3 ? read_argument(argv[3]) : 15;
 
 		if (!gib || gib > 256 || !rounds || rounds > MAX_ROUNDS)
 			die("a race takes 1 to 256 GiB, 1 to %d rounds", MAX_ROUNDS);

@@ -5,17 +5,15 @@ import functools
 import json
 import subprocess
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import choose, need
+from support import Pair, Program, build_once, choose, need
 
 from harness.core import options
 from harness.core.folders import ROOT
 from harness.kernel import tree
 from harness.replay import boot, boot_build
-from harness.replay.build import Objects
 from harness.replay.drain import find_undrained
 
 MUTATIONS = tomllib.loads((ROOT / "replay/boot/mutations.toml").read_text())
@@ -28,8 +26,6 @@ SHORT = {
     "freed-at-the-head",
 }
 DRAINED = ("deferred_init_memmap_chunk", "__free_pages_core")
-Program = Callable[[str], Path]
-Pair = Callable[[str], tuple[Objects, Objects]]
 Done = subprocess.CompletedProcess[str]
 
 
@@ -41,13 +37,7 @@ def run(made: Path, *words: str) -> Done:
 @pytest.fixture(scope="session")
 def built(chosen: options.Options, trees: tree.Trees) -> Program:
     """Build the program of a configuration, once; skips where a tool is missing."""
-
-    @functools.cache
-    def make(name: str) -> Path:
-        need(boot_build.CONFIGS[name].missing())
-        return boot_build.build_boot(chosen, trees, name)
-
-    return make
+    return build_once(boot_build.CONFIGS, lambda name: boot_build.build_boot(chosen, trees, name))
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from support import Pair, Program, choose, need, replay
+from support import Pair, Program, build_once, choose, replay
 
 from harness.core import options
 from harness.core.folders import ROOT
@@ -23,13 +23,9 @@ SHORT = ("default", "not-drained", "streams-to-every-node", "counts-a-line-too-f
 @pytest.fixture(scope="session")
 def built(chosen: options.Options, trees: tree.Trees) -> Program:
     """Build the program of a configuration, once; skips where a tool is missing."""
-
-    @functools.cache
-    def make(name: str) -> Path:
-        need(demotion_build.CONFIGS[name].missing())
-        return demotion_build.build_demotion(chosen, trees, name)
-
-    return make
+    return build_once(
+        demotion_build.CONFIGS, lambda name: demotion_build.build_demotion(chosen, trees, name)
+    )
 
 
 @pytest.fixture(scope="session")
