@@ -30,7 +30,16 @@ NAME = (
     rf"\b(?:Zen|gcc|clang|Debian|[Pp]atch|volume) {NUMBER}"
     r"|[A-Za-z_][\w./=+!{}-]*|\d+\.\d+\.\w+"
 )
-UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "seconds": 1e9, "million": 1e6, "MiB": 2**20, "GiB": 2**30}
+UNITS = {
+    "ns": 1,
+    "us": 1e3,
+    "ms": 1e6,
+    "seconds": 1e9,
+    "million": 1e6,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+}
 FIGURE = re.compile(rf"{NAME}|(?P<number>{NUMBER})(?: ?(?P<unit>%|(?:x|{'|'.join(UNITS)})\b))?")
 SHORTLOG = re.compile(r"^\S.* \(\d+\):\n", re.M)
 LISTED_PATCH = re.compile(r"^ \d+(-\d+)? +(?=[a-z])", re.M)

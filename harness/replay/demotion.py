@@ -76,9 +76,12 @@ def format_verdict(samples: Result) -> str:
 
 def draw_copies(samples: Result, png: Path) -> None:
     """Draw both times over the size of the neighbour: medians, with quartiles as bands."""
-    figure, panels = pyplot.subplots(2, 2, figsize=(10, 7), sharex=True, layout="constrained")
+    orders = sorted({result["order"] for result in samples["results"]})
+    figure, panels = pyplot.subplots(
+        2, len(orders), figsize=(5 * len(orders), 7), sharex=True, layout="constrained"
+    )
     labels = {"copy": "copy: ns per 4 KiB", "read": "read again: ns per 64 bytes"}
-    for column, order in enumerate(sorted({result["order"] for result in samples["results"]})):
+    for column, order in enumerate(orders):
         beside = [
             result
             for result in samples["results"]

@@ -18,7 +18,7 @@
 				   (kib) ? 512 * 1024 / (kib) : MAX_ROUNDS)
 #define MAX_BATCHES	MAX_ROUNDS
 
-static const unsigned int orders[] = { 0, 9 };
+static const unsigned int orders[] = { 0, 4, 9 };
 #define NR_ORDERS	(sizeof(orders) / sizeof(*orders))
 /* KiB of the other data; 0: the copies themselves are read. */
 static const unsigned long others[] = { 32, 256, 1024, 2048, 4096, 16384, 65536, 262144, 0 };
