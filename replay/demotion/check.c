@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Every byte: folios of each order to both tiers, then with a page that cannot be
- * read, then pages of which a part cannot be read. The series streams to the lower
- * tier and nowhere else.
+ * read, then pages of which a part cannot be read. The series streams large folios
+ * to the lower tier and nothing else.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -47,12 +47,12 @@ static int run(const struct kernel *kernel, const struct demotion_case *c, unsig
 	return done;
 }
 
-/* A page that cannot be read counts, too. */
+/* Only a large folio is streamed. A page that cannot be read counts, too. */
 static int check_streamed(const struct kernel *kernel, const struct demotion_case *c,
 			  unsigned long streamed, unsigned long pages)
 {
-	if (kernel == &kernels[0] || !c->lower || c->from_lower)
-		return streamed ? tell(kernel->name, c, "streams, but not to a lower tier") : 0;
+	if (kernel == &kernels[0] || !c->order || !c->lower || c->from_lower)
+		return streamed ? tell(kernel->name, c, "streams what it must not") : 0;
 	return streamed == pages ? 0 : tell(kernel->name, c, "does not stream to the lower tier");
 }
 

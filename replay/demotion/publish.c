@@ -10,7 +10,7 @@
 
 #include "userspace.h"
 
-#define WORDS	(PAGE / sizeof(uint64_t))
+#define WORDS	(2 * PAGE / sizeof(uint64_t))
 
 /* Each in a cache line of its own. */
 static struct {
@@ -19,7 +19,7 @@ static struct {
 	unsigned long stale __attribute__((aligned(64)));
 } told;
 
-static const struct demotion_case folio = { .from = 1, .to = 3, .lower = 1 };
+static const struct demotion_case folio = { .from = 2, .to = 4, .order = 1, .lower = 1 };
 
 /* The @n-th CPU that the process may use. */
 static void use_cpu(const cpu_set_t *cpus, int n)
@@ -94,7 +94,7 @@ int publish_copies(unsigned long rounds)
 	sched_getaffinity(0, sizeof(cpus), &cpus);
 	if (CPU_COUNT(&cpus) < 2)
 		die("needs two CPUs");
-	memory_open(4);
+	memory_open(6);
 	use_cpu(&cpus, 0);
 	if (pthread_create(&thread, NULL, look, &cpus))
 		die("cannot start a thread: raise ulimit -u");
