@@ -186,14 +186,16 @@ class Compilation:
 
     def name_object(self, file: str) -> str:
         """Return the object of a C file, or an empty string if this configuration makes none."""
-        if not (self.source / file).exists():
+        own = self.target.config.tools.architecture.folder
+        foreign = file.startswith("arch/") and not file.startswith(f"{own}/")
+        if foreign or not (self.source / file).exists():
             return ""
         folder = next(
             folder for folder in Path(file).parents if (self.source / folder / "Makefile").exists()
         )
         name = re.escape(str(Path(file).relative_to(folder).with_suffix(".o")))
         makefile = (self.source / folder / "Makefile").read_text()
-        rule = re.search(rf"^obj-\$\((\w+)\).*[ \t]{name}\b", makefile, re.M)
+        rule = re.search(rf"^(?:obj|lib)-\$\((\w+)\).*[ \t]{name}\b", makefile, re.M)
         return f"{file.removesuffix('c')}o" if not rule or f"{rule[1]}=y" in self.config else ""
 
     def compile(self) -> tuple[list[str], list[str]]:

@@ -44,6 +44,11 @@ class Architecture:
     library: Mapping[str, str] = field(default_factory=dict, hash=False)
     runner: tuple[str, ...] = ()
 
+    @property
+    def folder(self) -> str:
+        """The folder of its own code in the kernel's tree."""
+        return f"arch/{'x86' if self.kernel in ('x86_64', 'i386') else self.kernel}"
+
 
 X86_64 = Architecture(
     "x86_64",
