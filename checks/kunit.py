@@ -220,7 +220,8 @@ def run_kunit(options: Options, source: Path, kernel: KunitKernel) -> int:
     log = out / "test.log"
     log.unlink(missing_ok=True)
     more = [f"--kernel_args={word}" for word in f"panic=-1 {RUN} {kernel.words}".split()]
-    more += ["--qemu_args=-smp 2"] * bool(kernel.qemu)
+    # Without ACPI, x86 takes its CPUs from a table that has one for each socket.
+    more += ["--qemu_args=-smp 2,sockets=2"] * bool(kernel.qemu)
     boot = ktap.make_command(source, "exec", *common, *more, f"--timeout={SECONDS}")
     report = ktap.write_report(boot, what, out / "report.json", log=out / "exec.log", env=env)
     lines = log.read_text(errors="replace").splitlines()
