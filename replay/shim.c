@@ -59,7 +59,9 @@ int numa_nearest_node(int node, unsigned int state)
 #ifdef CONFIG_X86
 static struct task_struct task = { .static_prio = DEFAULT_PRIO };
 struct task_struct *task_pointer = &task;
-asm(".globl const_current_task\n.set const_current_task, task_pointer\n");
+asm(".globl current_task, const_current_task\n"
+	".set current_task, task_pointer\n"		/* clang */
+	".set const_current_task, task_pointer\n");	/* gcc */
 
 struct cpumask __cpu_online_mask, __cpu_possible_mask;
 struct workqueue_struct *system_dfl_wq;

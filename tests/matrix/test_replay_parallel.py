@@ -2,6 +2,7 @@
 """Several threads leave the memmap of one, and each mutation of them is found."""
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -42,7 +43,8 @@ def test_mutation_is_found(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
     if "seen_by" in mutation:
         changed = build.mutate_object(pair("default")[1], name, mutation["edits"])
-        assert find_undrained(changed, CHUNK) == [mutation["says"]]
+        (undrained,) = find_undrained(changed, CHUNK)
+        assert re.fullmatch(mutation["says"], undrained)
         return
     file = mutation.get("file", "mm/mm_init")
     made = build.build_mutant(*pair("default"), name, mutation["edits"], file)
@@ -51,7 +53,7 @@ def test_mutation_is_found(pair: Pair, name: str) -> None:
         done = replay(made, "threads", "4", "random", "3000", str(seed))
         if done.returncode:
             break
-    assert done.returncode and mutation["says"] in done.stdout + done.stderr
+    assert done.returncode and re.search(mutation["says"], done.stdout + done.stderr)
     # One thread runs one chunk, in which the fault does not show.
     assert not replay(made, "random", "300").returncode
 
