@@ -19,7 +19,7 @@ from harness.kernel.images import Kernel, build_pair
 from harness.kernel.tree import apply_series
 from harness.vm import console
 from harness.vm.accel import choose_accel
-from harness.vm.devices import DEVICES, count_pages
+from harness.vm.devices import DEVICES, count_pages, list_devices
 from harness.vm.guest import Guest, announce_stage, boot_guest, check_qemu, need_memory
 from harness.vm.initramfs import make_initramfs
 
@@ -103,10 +103,11 @@ def measure_boot(
     Raises UserError when the guest fails, or when its console is not complete and clean.
     """
     words = f"zdm.do=rebind zdm.rebinds={options.rebinds}"
-    guest = Guest(kernel, image, accelerator, options.gib, words, devices=DEVICES)
-    limit = 300 + options.gib * options.rebinds * len(DEVICES) / 10
+    devices = list_devices(kernel.arch)
+    guest = Guest(kernel, image, accelerator, options.gib, words, devices=devices)
+    limit = 300 + options.gib * options.rebinds * len(devices) / 10
     text = boot_guest(guest, log, report_progress(options, what), limit)
-    return read_boot(text, kernel, options.rebinds, count_pages(DEVICES, options.gib), what, log)
+    return read_boot(text, kernel, options.rebinds, count_pages(devices, options.gib), what, log)
 
 
 def boot_all(options: Options, setup: Setup, logs: Path) -> list[dict[str, object]]:
@@ -131,12 +132,13 @@ def measure_kernels(options: Options) -> Path:
     It holds samples.json and the consoles, and appears whole or not at all. Raises UserError when
     a build or a boot fails.
     """
-    need_memory(options.gib, DEVICES)
+    devices = list_devices(options.arch)
+    need_memory(options.gib, devices)
     setup = make_setup(options)
     with replace(options.bench) as new:
         new.mkdir()
         samples = setup.describe(options) | {
-            "pages": count_pages(DEVICES, options.gib),
+            "pages": count_pages(devices, options.gib),
             "rebinds": options.rebinds,
             "boots": boot_all(options, setup, new),
         }

@@ -90,11 +90,12 @@ def draw_bench(folder: Path) -> Path:
     Raises UserError when there are none.
     """
     samples = load_samples(folder)
-    panels = len(DEVICES)
+    devices = [device for device in DEVICES if device.name in samples["pages"]]
+    panels = len(devices)
     figure, axes = pyplot.subplots(
         1, panels, figsize=(5 * panels, 5.2), sharey=True, layout="constrained"
     )
-    for one, device in zip(axes, DEVICES, strict=True):
+    for one, device in zip(axes, devices, strict=True):
         draw_panel(one, samples, device)
     axes[0].set_ylabel(f"{name_unit(samples)}, less is better", color=INK)
     axes[0].set_ylim(bottom=0)

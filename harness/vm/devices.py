@@ -45,6 +45,15 @@ DEVICES = (
 PAIR = DEVICES[:2]
 
 
+def list_devices(arch: str) -> tuple[Device, ...]:
+    """Return the devices of a guest.
+
+    nd_pfn_supported_alignments() (drivers/nvdimm/pfn_devs.c) allows 1 GiB only where transparent
+    huge pages can have that size: on x86-64, not on arm64.
+    """
+    return DEVICES if arch == "x86_64" else PAIR
+
+
 def count_pages(devices: Sequence[Device], gib: float) -> dict[str, int]:
     """Return the number of struct pages of each device of gib GiB, by the device's name.
 

@@ -25,7 +25,7 @@ from harness.kernel.config import BOOTED
 from harness.kernel.images import Kernel, build_kernel
 from harness.kernel.tree import apply_series
 from harness.vm.accel import choose_accel
-from harness.vm.devices import DEVICES
+from harness.vm.devices import list_devices
 from harness.vm.guest import Guest, check_qemu, need_memory
 from harness.vm.initramfs import make_initramfs
 
@@ -65,7 +65,8 @@ def make_guest(kernel: Kernel, initramfs: Path, accel: str, gib: int, port: int 
     if port:
         args += ["-gdb", f"tcp:127.0.0.1:{port}", "-S"]
         words += " nokaslr"
-    return Guest(kernel, initramfs, accel, gib, words, devices=DEVICES, args=args)
+    devices = list_devices(kernel.arch)
+    return Guest(kernel, initramfs, accel, gib, words, devices=devices, args=args)
 
 
 @contextlib.contextmanager
@@ -152,7 +153,7 @@ def run_shell() -> None:
         trees = apply_series(options)
         kernel = build_kernel(options, name, getattr(trees, name), BOOTED[options.arch])
         image = make_initramfs(options, trees.series)
-        need_memory(options.gib, DEVICES)
+        need_memory(options.gib, list_devices(options.arch))
         accel = choose_accel(options, kernel, image)
     announce(f"a shell in {kernel.release} ({accel})")
     open_shell(make_guest(kernel, image, accel, options.gib, port), port)

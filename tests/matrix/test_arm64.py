@@ -15,7 +15,7 @@ from harness.bench import measure
 from harness.core import architectures, options
 from harness.kernel import config, images, tree
 from harness.vm import guest, initramfs
-from harness.vm.devices import DEVICES
+from harness.vm.devices import PAIR
 
 REBINDS = 3
 CONFIG = config.BOOTED["arm64"]
@@ -38,9 +38,9 @@ def few(chosen: options.Options) -> options.Options:
 def test_boot_and_rebind(few: options.Options, trees: tree.Trees, name: str) -> None:
     kernel = images.build_kernel(few, name, getattr(trees, name), CONFIG)
     image = initramfs.make_initramfs(few, trees.series)
-    guest.need_memory(few.gib, DEVICES)
+    guest.need_memory(few.gib, PAIR)
     log = few.build / f"test-arm64-{name}.log"
     found = measure.measure_boot(few, kernel, image, "tcg", log, f"test boot ({kernel.name})")
     assert {name: len(times.memmap) for name, times in found.items()} == dict.fromkeys(
-        (device.name for device in DEVICES), REBINDS
+        (device.name for device in PAIR), REBINDS
     )
