@@ -2,7 +2,7 @@
 /*
  * Hold memory and go through steps, while others move it from node to node.
  *
- *	demote MIB small|huge STEP...
+ *	demote MIB small|huge|hugetlb STEP...
  *
  *	run COMMAND	by the shell; how it ends does not matter
  *	move NODE	move all pages there by move_pages()
@@ -41,6 +41,23 @@ static sigjmp_buf escape;
 static uint64_t pattern(const uint64_t *word)
 {
 	return ((uintptr_t)word + 1) * 0x9e3779b97f4a7c15;
+}
+
+static void allocate(const char *kind)
+{
+	unsigned long size = nr_pages * PAGE;
+	int advice = strcmp(kind, "huge") ? MADV_NOHUGEPAGE : MADV_HUGEPAGE;
+
+	if (!strcmp(kind, "hugetlb")) {
+		memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+		if (memory == MAP_FAILED)
+			err(1, "cannot map %lu pages of hugetlb", nr_pages);
+		return;
+	}
+	memory = aligned_alloc(2 << 20, size);
+	if (!memory || madvise(memory, size, advice))
+		err(1, "cannot allocate %lu pages", nr_pages);
 }
 
 static void fill(void)
@@ -138,15 +155,11 @@ static void must_be_told(unsigned long page)
 int main(int argc, char **argv)
 {
 	unsigned long on_node[MAX_NODES];
-	int huge;
 
 	if (argc < 3)
-		errx(2, "usage: demote MIB small|huge STEP...");
+		errx(2, "usage: demote MIB small|huge|hugetlb STEP...");
 	nr_pages = strtoul(argv[1], NULL, 10) << (20 - 12);
-	huge = !strcmp(argv[2], "huge");
-	memory = aligned_alloc(2 << 20, nr_pages * PAGE);
-	if (!memory || madvise(memory, nr_pages * PAGE, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE))
-		err(1, "cannot allocate %lu pages", nr_pages);
+	allocate(argv[2]);
 	fill();
 	for (char **step = argv + 3; *step; step++) {
 		if (!strcmp(*step, "where")) {
