@@ -98,7 +98,7 @@ def draw_copies(samples: Result, png: Path) -> None:
                     ),
                     strict=True,
                 )
-                look = LOOKS["fallback" if name == "movnti" else name]
+                look = LOOKS[name]
                 axes.fill_between(sizes, low, high, color=look["color"], alpha=0.15, linewidth=0)
                 axes.plot(sizes, middle, label=name, **look)
             axes.set_xscale("log", base=2)

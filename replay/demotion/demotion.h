@@ -21,9 +21,8 @@ struct demotion_side {
 	struct replay_side side;
 	/* Where the data of pfn 0 would lie. */
 	void (*place_data)(void *pfn0);
-	/* Whether the CPU copies fast with REP MOVSB, and whether it has MOVDIR64B. */
+	/* Whether the CPU copies fast with REP MOVSB. */
 	void (*tell_erms)(int has);
-	void (*tell_movdir64b)(int has);
 	/* Makes the struct pages of both folios. */
 	void (*prepare)(const struct demotion_case *c);
 	/* folio_mc_copy() */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The demotion replay: its command line. */
-#include <cpuid.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,13 +22,10 @@ static void add_demotion_kernel(const char *name, const struct demotion_side *si
 int main(int argc, char **argv)
 {
 	const char *command = argc > 1 ? argv[1] : "";
-	unsigned int a, b, c, d;
 
 	crash_catch();
 	add_demotion_kernel("base", &base_side_demotion);
 	add_demotion_kernel("series", &series_side_demotion);
-	if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && c & bit_MOVDIR64B)
-		add_demotion_kernel(MOVNTI, &series_side_demotion);
 
 	if (!strcmp(command, "check") && argc == 2)
 		return check_copies();

@@ -26,12 +26,11 @@ static struct sigaction unexpected;
 
 void use_kernel(const struct kernel *kernel)
 {
-	unsigned int a, b = 0, c = 0, d;
+	unsigned int a, b = 0, c, d;
 
 	__get_cpuid_count(7, 0, &a, &b, &c, &d);
 	crash_kernel = kernel->name;
 	demotion_side(kernel)->tell_erms(b >> 9 & 1);
-	demotion_side(kernel)->tell_movdir64b(c & bit_MOVDIR64B && strcmp(kernel->name, MOVNTI));
 }
 
 unsigned long poisoned = NOT_POISONED;

@@ -50,19 +50,9 @@ static void place_data(void *pfn0)
 	page_offset_base = (unsigned long)pfn0;
 }
 
-static void tell_cap(int bit, int has)
-{
-	assign_bit(bit, (unsigned long *)boot_cpu_data.x86_capability, has);
-}
-
 static void tell_erms(int has)
 {
-	tell_cap(X86_FEATURE_ERMS, has);
-}
-
-static void tell_movdir64b(int has)
-{
-	tell_cap(X86_FEATURE_MOVDIR64B, has);
+	assign_bit(X86_FEATURE_ERMS, (unsigned long *)boot_cpu_data.x86_capability, has);
 }
 
 static void make_folio(unsigned long pfn, unsigned int order, int node)
@@ -121,7 +111,6 @@ struct demotion_side replay_side = {
 	},
 	.place_data = place_data,
 	.tell_erms = tell_erms,
-	.tell_movdir64b = tell_movdir64b,
 	.prepare = prepare,
 	.run = run,
 	.copy_page = copy_page_mc,

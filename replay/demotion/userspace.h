@@ -16,8 +16,6 @@ static inline const struct demotion_side *demotion_side(const struct kernel *ker
 	return (const struct demotion_side *)kernel->side;
 }
 
-/* The series on a CPU that has no MOVDIR64B: where the CPU has it, this is a kernel of its own. */
-#define MOVNTI		"movnti"
 /* memory.c: from here on this kernel runs, and knows the CPU. */
 void use_kernel(const struct kernel *kernel);
 /* The data of pages 0, 1, 2... and their struct pages */

@@ -56,9 +56,6 @@ def test_copies_are_drained(built: Program) -> None:
 @pytest.mark.parametrize("name", choose(MUTATIONS, SHORT))
 def test_mutation_is_found(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
-    flag = mutation.get("needs")
-    if flag and flag not in Path("/proc/cpuinfo").read_text().split():
-        pytest.skip(f"this CPU lacks {flag}")
     made = demotion_build.build_mutant(*pair("default"), name, mutation["file"], mutation["edits"])
     if mutation.get("seen_by") == "publish":
         need_two_cpus()
@@ -82,7 +79,7 @@ def test_race(built: Program, tmp_path: Path) -> None:
     assert {result["order"] for result in samples["results"]} == {0, 4, 9}
     for result in samples["results"]:
         for times in (result["copy"], result["read"]):
-            assert list(times)[:2] == ["base", "series"]
+            assert list(times) == ["base", "series"]
             assert all(len(one) == 1 and one[0] > 0 for one in times.values())
     assert demotion.format_verdict(samples).startswith("demotion: copy ")
 
