@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include <cpuid.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
