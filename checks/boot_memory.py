@@ -21,9 +21,18 @@ from harness.vm.guest import Guest, boot_guest, need_memory
 from harness.vm.initramfs import make_initramfs
 from harness.vm.monitor import Monitor, make_monitor
 
-# The boots of checks/parallel.py share this kernel. They need cpusets.
+# The boots of checks/parallel.py share this kernel. They need cpusets. guest/boot-memory-online
+# needs the others.
 DEBUG = KernelConfig(
-    "pages", (*MEASURED.fragments, "tracers", "debug", "pages"), ("CONFIG_CPUSETS=y",)
+    "pages",
+    (*MEASURED.fragments, "tracers", "debug", "pages"),
+    (
+        "CONFIG_CPUSETS=y",
+        "CONFIG_KPROBES=y",
+        "CONFIG_KPROBE_EVENTS=y",
+        "CONFIG_NOTIFIER_ERROR_INJECTION=y",
+        "CONFIG_MEMORY_NOTIFIER_ERROR_INJECT=y",
+    ),
 )
 LIMIT = 1800
 # Under TCG, filling GiBs of memory takes a kernel that checks each page minutes.
@@ -33,15 +42,20 @@ MANAGED = "managed: "
 QUICK = "clearcpuid=erms"
 FILL = "boot-memory,boot-memory-fill"
 HOTPLUG = f"{FILL},boot-memory-hotplug"
-# What HOTPLUG adds: two DIMMs, and a virtio-mem device that is empty at first.
+# What HOTPLUG adds: two DIMMs.
 SLOTS = (
     "-m",
     "slots=2,maxmem=16G",
     *(
         word
-        for name in ("dimm0", "dimm1", "virtio-mem0")
+        for name in ("dimm0", "dimm1")
         for word in ("-object", f"memory-backend-ram,id={name}-memory,size=512M,reserve=off")
     ),
+)
+# It is empty at first. Its driver decides page by page what becomes of all memory that is onlined.
+VIRTIO_MEM = (
+    "-object",
+    "memory-backend-ram,id=virtio-mem0-memory,size=512M,reserve=off",
     "-device",
     "virtio-mem-pci,id=virtio-mem0,memdev=virtio-mem0-memory,requested-size=0",
 )
@@ -53,7 +67,8 @@ class Boot:
 
     words are for the kernel's command line. deferred is on how many of the nodes memory is to be
     deferred, or None for all. movable is how many MiB of it are to be ZONE_MOVABLE. small is how
-    many MiB to fill with small pages, or None for all.
+    many MiB to fill with small pages, or None for all. virtio_mem is whether the guest has such a
+    device.
     """
 
     scripts: str = FILL
@@ -64,6 +79,7 @@ class Boot:
     deferred: int | None = None
     movable: int = 0
     small: int | None = None
+    virtio_mem: bool = False
 
     def planned(self) -> list[str]:
         """Return the names of the checks that the guest is to tell of."""
@@ -86,7 +102,7 @@ HUGETLB = f"{FILL},boot-memory-hugetlb"
 PAGES = "hugepagesz=1G hugepages=1 hugepagesz=2M hugepages=700 zdm.1G=1 zdm.2M=700"
 # On the measured kernel.
 LINES = {
-    "hotplug": Boot(f"{HOTPLUG},boot-memory-hotplug-more"),
+    "hotplug": Boot(f"{HOTPLUG},boot-memory-hotplug-more", virtio_mem=True),
     "kernelcore": Boot(words="kernelcore=2G", movable=3072),
     "movablecore-nodes": Boot(words="movablecore=2G", nodes=2, movable=2048),
     "movable_node": Boot(HOTPLUG, "movable_node"),
@@ -98,7 +114,13 @@ LINES = {
 # On a kernel that checks pages. DEBUG_VM and its kin need no word. Under TCG, a fault takes it
 # 0.2 ms, and all of memory in small pages minutes.
 FEW = 256
+ONLINE = f"{HOTPLUG},boot-memory-online"
 DEBUGGED = {
+    "online": Boot(ONLINE, "debug_pagealloc=off zdm.fills=1 zdm.cycles=20"),
+    "online-poison": Boot(ONLINE, "page_poison=1 init_on_free=1 zdm.fills=1 zdm.cycles=1"),
+    "online-virtio-mem": Boot(
+        ONLINE, "debug_pagealloc=off zdm.fills=0 zdm.cycles=1", virtio_mem=True
+    ),
     "early_page_ext": Boot(words="early_page_ext page_owner=on", deferred=0),
     "debug_pagealloc": Boot(words="debug_pagealloc=on"),
     "no-debug_pagealloc": Boot(words="debug_pagealloc=off check_pages=1"),
@@ -161,6 +183,7 @@ def boot_memory(
 def make_guest(kernel: Kernel, initramfs: Path, accel: str, boot: Boot, monitor: Monitor) -> Guest:
     """Return the guest of a boot."""
     slots = SLOTS if boot.scripts.startswith(HOTPLUG) else ()
+    slots += VIRTIO_MEM * boot.virtio_mem
     return Guest(
         kernel,
         initramfs,
