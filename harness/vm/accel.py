@@ -20,9 +20,6 @@ PROBE_SECONDS = 20
 
 def probe_kvm(options: Options, kernel: Kernel, image: Path) -> str:
     """Return kvm if a probe boot with it succeeds, else tcg, and print why."""
-    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
-        say("KVM: /dev/kvm cannot be opened, using TCG")
-        return "tcg"
     announce(f"KVM: probe boot, {PROBE_SECONDS} seconds at most")
     log = options.build / "probe.log"
     try:
@@ -43,6 +40,10 @@ def choose_accel(options: Options, kernel: Kernel, image: Path) -> str:
     if options.accel:
         return options.accel
     if kernel.arch != os.uname().machine:
+        return "tcg"
+    # Not kept: a module that is loaded, or a new group of the user, changes it.
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        say("KVM: /dev/kvm cannot be opened, using TCG")
         return "tcg"
     boot = Path("/proc/sys/kernel/random/boot_id").read_bytes()
 

@@ -138,19 +138,27 @@ class Guest:
         return [*command, "-append", " ".join(filter(None, words))]
 
 
-def read_lines(child: subprocess.Popen[str], silence: float, limit: float) -> Iterator[str]:
-    """Yield a child's output line by line.
+class Patience:
+    """How long to wait for a child: silence seconds without a byte, limit seconds from now."""
 
-    Raises TimeoutError after silence seconds without a byte, or after limit seconds in all.
-    """
+    def __init__(self, silence: float, limit: float) -> None:
+        self.set(silence, limit)
+
+    def set(self, silence: float, limit: float) -> None:
+        """Set both, also while read_lines() reads."""
+        self.silence, self.limit, self.until = silence, limit, time.monotonic() + limit
+
+
+def read_lines(child: subprocess.Popen[str], patience: Patience) -> Iterator[str]:
+    """Yield a child's output line by line; Raises TimeoutError when patience ends."""
     assert child.stdout
-    until, rest = time.monotonic() + limit, ""
+    rest = ""
     while True:
-        left = until - time.monotonic()
-        if left <= 0 or not select.select([child.stdout], [], [], min(silence, left))[0]:
-            if left <= silence:
-                raise TimeoutError(f"is not done after {limit:g} seconds")
-            raise TimeoutError(f"hangs: no output for {silence:g} seconds")
+        left = patience.until - time.monotonic()
+        if left <= 0 or not select.select([child.stdout], [], [], min(patience.silence, left))[0]:
+            if left <= patience.silence:
+                raise TimeoutError(f"is not done after {patience.limit:g} seconds")
+            raise TimeoutError(f"hangs: no output for {patience.silence:g} seconds")
         if not (chunk := os.read(child.stdout.fileno(), 65536)):
             break
         *whole, rest = (rest + chunk.decode(errors="replace")).split("\n")
@@ -196,7 +204,7 @@ def boot_guest(
     it is done. The error shows the last lines of the console.
     """
     text: list[str] = []
-    trouble = ""
+    trouble, patience = "", Patience(silence + guest.gib, limit)
     command = guest.command()
     child = spawn(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
@@ -204,9 +212,11 @@ def boot_guest(
     try:
         with log.open("w") as keep:
             print(f"$ {shlex.join(map(str, command))}", file=keep, flush=True)
-            for line in read_lines(child, silence + guest.gib, limit):
+            for line in read_lines(child, patience):
                 text.append(line.rstrip("\r"))
                 print(text[-1], file=keep, flush=True)
+                if trouble:
+                    continue
                 spoken = read_message(text[-1])
                 if fault(line):
                     trouble = f"complains: {text[-1]}"
@@ -216,10 +226,7 @@ def boot_guest(
                     progress(spoken)
                 if trouble:
                     # The rest of the report: until a second of silence, for two at most.
-                    for more in read_lines(child, 1, 2):
-                        text.append(more.rstrip("\r"))
-                        print(text[-1], file=keep)
-                    break
+                    patience.set(1, 2)
         if not trouble and DONE not in map(read_message, text):
             trouble = describe_end(child)
     except TimeoutError as error:

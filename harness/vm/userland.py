@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The programs that the guest runs: the host's own, or Debian's for another architecture.
 
-The packages for another architecture are unpacked under build/userland-ARCH. Nothing is installed,
+The packages for another architecture are unpacked under build/userland-ARCH-KEY. Nothing is installed,
 and dpkg does not learn of the architecture.
 """
 
@@ -9,7 +9,7 @@ import re
 import shutil
 from pathlib import Path
 
-from harness.core.cache import replace, scratch
+from harness.core.cache import drop_others, keep, scratch
 from harness.core.command import run
 from harness.core.debian import Apt, find_codename
 from harness.core.errors import UserError
@@ -44,17 +44,21 @@ def unpack_packages(options: Options) -> Path:
 
     Raises UserError when there is no network or no such package.
     """
-    folder = options.build / f"userland-{options.arch}"
-    if not folder.exists():
-        with scratch(options.build / "apt.tmp") as fetched, replace(folder) as new:
-            new.mkdir()
+    release = find_codename()
+
+    def make(new: Path) -> None:
+        new.mkdir()
+        with scratch(options.build / "apt.tmp") as fetched:
             apt = Apt(fetched, arch=options.arch)
-            apt.find_version(PACKAGES[0], [find_codename()])
+            apt.find_version(PACKAGES[0], [release])
             names = ", ".join(PACKAGES)
             announce(f"fetching {names} for {options.arch}, with dependencies (20 MB)")
             for package in apt.fetch_with_dependencies(PACKAGES):
                 run(["dpkg-deb", "--extract", package, new], f"unpacking {package.name}")
-    return folder
+
+    kept = keep(options.build, f"userland-{options.arch}", [release, *PACKAGES], make)
+    drop_others(kept)
+    return kept
 
 
 def collect_needed(root: Path, program: Path) -> dict[str, bytes]:

@@ -3,6 +3,7 @@
 
 import dataclasses
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -74,7 +75,7 @@ def test_silence_and_limit(silence: float, limit: float, message: str) -> None:
     words = ["sh", "-c", "echo x; sleep 1; echo x; exec sleep 1000"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as child:
         with pytest.raises(TimeoutError, match=message):
-            list(guest.read_lines(child, silence, limit))
+            list(guest.read_lines(child, guest.Patience(silence, limit)))
         child.kill()
 
 
@@ -124,6 +125,19 @@ def test_guest_that_fails(
     )
 
 
+def test_lines_behind_a_splat(qemu: Callable[[str], None], tmp_path: Path) -> None:
+    """They mostly come in the same read as the splat."""
+    report = ["[ 1.0] WARNING: mm/a.c:1", "[ 1.1] RIP: 0010:f+0x1/0x2", "[ 1.2] Call Trace:"]
+    report += [f"[ 1.3]  f{number}+0x1/0x2" for number in range(9)]
+    qemu(f"printf '%s\\n' {shlex.join(report)}; exec sleep 1000")
+    with pytest.raises(errors.UserError, match="complains: .*WARNING") as caught:
+        guest.boot_guest(
+            guest.Guest(KERNEL, Path("initramfs"), "tcg", 1), tmp_path / "log", lambda _: None, 30
+        )
+    assert (tmp_path / "log").read_text().splitlines()[1:] == report
+    assert [*caught.value.shown] == report
+
+
 def test_qemu_too_old(qemu: Callable[[str], None]) -> None:
     qemu("echo 'QEMU emulator version 5.2.0 (Debian 1:5.2)'")
     with pytest.raises(errors.UserError, match="QEMU 5.2.0 is too old: 6.1 or later is needed"):
@@ -134,6 +148,16 @@ def test_qemu_absent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(errors.UserError, match="qemu-system-x86_64 is missing: run 'make setup'"):
         guest.check_qemu()
+
+
+def test_missing_kvm_is_not_kept(
+    qemu: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = options.read_options({"BUILD": str(tmp_path)})
+    qemu("case $* in *--version*) echo version 7.2.0; exit;; esac; echo '[ 1.0] zdm: done'")
+    for there, accelerator in ((False, "tcg"), (True, "kvm"), (False, "tcg")):
+        monkeypatch.setattr(os, "access", lambda path, *_, there=there: there or path != "/dev/kvm")
+        assert accel.choose_accel(chosen, KERNEL, Path("initramfs")) == accelerator
 
 
 def test_kvm_that_hangs_is_not_used(
