@@ -8,10 +8,15 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from harness.bench.measure import Setup, describe_kernel, make_setup, name_console
+from harness.bench.measure import (
+    Setup,
+    describe_kernel,
+    keep_consoles,
+    make_setup,
+    name_console,
+)
 from harness.bench.report import WARNINGS, describe_setup, name_unit
 from harness.bench.zones import Boot, read_boot
-from harness.core.cache import replace
 from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.core.progress import announce, say
@@ -171,8 +176,7 @@ def run_boots(options: Options) -> None:
     need_memory(0, (), options.gib, max(0, options.gib - RAM_GIB))
     setup = make_setup(options)
     folder = options.name_result("bench-boot")
-    with replace(folder) as new:
-        new.mkdir()
+    with keep_consoles(folder) as new:
         runs = boot_shapes(options, setup, new)
         entries = [
             describe_kernel(run.kernel, setup.pair[run.kernel == "series"])

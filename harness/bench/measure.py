@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.core.cache import replace
+from harness.core.cache import remove, replace
 from harness.core.cpu import describe_cpu
 from harness.core.errors import UserError
 from harness.core.options import Options
@@ -76,6 +76,20 @@ def report_progress(options: Options, what: str) -> Callable[[str], None]:
 
 
 @contextlib.contextmanager
+def keep_consoles(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder for consoles, and make it folder when the block succeeds.
+
+    If the block fails, the consoles stay where its error says that they are.
+    """
+    logs = folder.with_name(f"{folder.name}-unfinished")
+    remove(logs)
+    logs.mkdir(parents=True)
+    yield logs
+    with replace(folder) as new:
+        logs.rename(new)
+
+
+@contextlib.contextmanager
 def name_console(what: str, log: Path) -> Iterator[None]:
     """Turn a BadConsole of the block into a UserError, which names the boot and its log."""
     try:
@@ -135,8 +149,7 @@ def measure_kernels(options: Options) -> Path:
     devices = list_devices(options.arch)
     need_memory(options.gib, devices)
     setup = make_setup(options)
-    with replace(options.bench) as new:
-        new.mkdir()
+    with keep_consoles(options.bench) as new:
         samples = setup.describe(options) | {
             "pages": count_pages(devices, options.gib),
             "rebinds": options.rebinds,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The programs that the guest runs: the host's own, or Debian's for another architecture.
 
-The packages for another architecture are unpacked under build/userland-ARCH-KEY. Nothing is installed,
-and dpkg does not learn of the architecture.
+The packages for another architecture are unpacked under build/userland-ARCH-KEY. Nothing is
+installed, and dpkg does not learn of the architecture.
 """
 
 import re

@@ -2,15 +2,20 @@
 """What a boot tells of its memory, read from the console of a real boot, and how boots compare."""
 
 import copy
+import re
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
-from harness.bench import boot, zones
+from harness.bench import boot, measure, zones
+from harness.bench.measure import Setup
 from harness.core import errors
-from harness.vm import console
+from harness.core.options import Options, read_options
+from harness.kernel.images import Kernel
+from harness.vm import console, guest
 
 LOG = (Path(__file__).parent / "fixtures/series-16G.log").read_text()
 RELEASE = "7.3.0-rc7-series"
@@ -140,3 +145,50 @@ def test_table_of_instructions() -> None:
     # 137.507 million instructions for 3538392 struct pages
     assert "2 2 series 1 138 38.9 2416 " in " ".join(text.split())
     assert "per struct page" in text and "count the instructions" in text
+
+
+def boot_one(options: Options, setup: Setup, logs: Path, *_: object) -> list[Any]:
+    kernel = setup.pair[0]
+    machine = guest.Guest(kernel, setup.image, "tcg")
+    guest.boot_guest(machine, logs / "1-base.log", lambda _: None, 5)
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("stage", "boots", "name"),
+    [(measure.measure_kernels, (measure, "boot_all"), "bench"),
+     (boot.run_boots, (boot, "boot_shapes"), "bench-boot")],
+)  # fmt: skip
+def test_console_of_a_failed_boot_is_there(
+    stage: Callable[[Options], object],
+    boots: tuple[ModuleType, str],
+    name: str,
+    qemu: Callable[[str], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chosen = read_options({"BUILD": str(tmp_path), "SIZE": "2G"})
+    kernel = Kernel("base", "7.3", tmp_path / "bzImage")
+    setup = Setup((kernel, kernel), tmp_path / "initramfs", "tcg", "7.2")
+    monkeypatch.setattr(boots[0], "make_setup", lambda _: setup)
+    monkeypatch.setattr(*boots, boot_one)
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "table.txt").write_text("of the last run\n")
+    qemu("echo '[ 1.0] Linux'; echo '[ 1.1] Kernel panic - not syncing: x'; exec sleep 100")
+    for _ in range(2):
+        with pytest.raises(errors.UserError, match="Kernel panic") as caught:
+            stage(chosen)
+        [log] = re.findall(r"whole console: (\S+)\)", str(caught.value))
+        assert "Kernel panic" in Path(log).read_text()
+        assert (tmp_path / name / "table.txt").read_text() == "of the last run\n"
+
+
+def test_consoles_of_a_run_that_succeeds(tmp_path: Path) -> None:
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench/old.log").touch()
+    with measure.keep_consoles(tmp_path / "bench") as logs:
+        (logs / "new.log").touch()
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == [
+        "bench",
+        "bench/new.log",
+    ]
