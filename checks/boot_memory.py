@@ -16,6 +16,7 @@ from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.kernel.config import BOOTED, MEASURED, KernelConfig
 from harness.kernel.images import Kernel
+from harness.kernel.tree import Trees
 from harness.vm.console import list_messages
 from harness.vm.guest import Guest, boot_guest, need_memory
 from harness.vm.initramfs import make_initramfs
@@ -196,14 +197,14 @@ def make_guest(kernel: Kernel, initramfs: Path, accel: str, boot: Boot, monitor:
 
 
 def boot_sanitized(
-    options: Options, kernel: Kernel, initramfs: Path, boot: Boot
+    options: Options, kernel: Kernel, trees: Trees, initramfs: Path, boot: Boot
 ) -> tuple[str, Path]:
     """Do the same with a kernel of checks/sanitizers.py, whose reports are faults."""
     name = kernel.name.partition("+")[2]
     checker = replace(sanitizers.CHECKERS[name], ram_gib=boot.ram_gib, gib=0)
     log = sanitizers.prepare_log(options, f"{name}-memory")
     announce(f"boot memory: {kernel.name}")
-    return checker.boot(kernel, initramfs, (), boot.line(), log), log
+    return checker.boot(kernel, trees, initramfs, (), boot.line(), log), log
 
 
 def judge(source: Path, console: str, log: Path, planned: Sequence[str]) -> str:

@@ -11,11 +11,12 @@ control, because memcpy_nt() takes no part in what they look for.
 
 import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from checks import kunit
+from checks.compile import list_touched
 from harness.bench.measure import read_boot
 from harness.core.command import run
 from harness.core.options import Options
@@ -23,6 +24,7 @@ from harness.core.progress import say
 from harness.kernel.config import MEASURED, WITH_KMSAN, KernelConfig
 from harness.kernel.images import Kernel
 from harness.kernel.toolchain import Toolchain
+from harness.kernel.tree import Trees
 from harness.vm import console, guest
 from harness.vm.devices import DEVICES, Device, count_pages
 
@@ -84,6 +86,7 @@ class Checker:
     def boot(
         self,
         kernel: Kernel,
+        trees: Trees,
         image: Path,
         devices: Sequence[Device],
         words: str,
@@ -99,14 +102,14 @@ class Checker:
         words = f"{self.words} {words}"
         machine = guest.Guest(kernel, image, "tcg", self.gib, words, self.ram_gib, devices)
 
+        own = list_functions(kernel, trees)
+
         def is_fault(line: str) -> bool:
-            return (
-                console.is_splat(line) and not expected(line) and not is_foreign_race(kernel, line)
-            )
+            return console.is_splat(line) and not expected(line) and not is_foreign_race(own, line)
 
         tell = functools.partial(guest.announce_stage, kernel.name)
         text = guest.boot_guest(machine, log, tell, LIMIT, SILENCE, is_fault).split("\n")
-        kept = [line for line in text if not is_foreign_race(kernel, line)]
+        kept = [line for line in text if not is_foreign_race(own, line)]
         if races := len(text) - len(kept):
             say(f"{kernel.name}: {races} races in code that the series does not touch ({log})")
         return "\n".join(kept)
@@ -143,23 +146,27 @@ CHECKERS = {
 
 
 @functools.cache
-def list_functions(kernel: Kernel) -> frozenset[str]:
-    """Return the names of the functions in the kernel's mm/mm_init.o."""
-    told = run(["nm", "--defined-only", kernel.image.parent / "mm_init.o"], "nm mm_init.o")
-    return frozenset(match[1] for match in re.finditer(r" [Tt] (\S+)$", told, re.M))
+def list_functions(kernel: Kernel, trees: Trees) -> frozenset[str]:
+    """Return the names of the functions in all objects of a kernel that the series touches.
+
+    Raises UserError when the build folder has no such object.
+    """
+    # build/kernels/NAME-KEY/image was linked from the objects under build/objects/NAME.
+    objects = kernel.image.parents[2] / "objects" / kernel.name
+    files = [(objects / name).with_suffix(".o") for name in list_touched(trees)]
+    told = run(["nm", "--defined-only", *filter(Path.exists, files)], f"nm in {objects}")
+    return frozenset(match[1] for match in re.finditer(r" [TtWw] (\S+)$", told, re.M))
 
 
-def is_foreign_race(kernel: Kernel, line: str) -> bool:
-    """Return whether this line reports a race of which neither side is mm/mm_init.c or a test.
+def is_foreign_race(functions: Container[str], line: str) -> bool:
+    """Return whether this line reports a race of which no side is in functions or a test.
 
     With its strict rules KCSAN finds races in many places of the kernel that the series does not
     touch.
     """
     match = RACE.search(line)
     names = [name.split("+")[0] for name in match.groups() if name] if match else []
-    return bool(match) and not any(
-        name in list_functions(kernel) or TESTS.search(name) for name in names
-    )
+    return bool(match) and not any(name in functions or TESTS.search(name) for name in names)
 
 
 def prepare_log(options: Options, name: str) -> Path:
@@ -170,19 +177,21 @@ def prepare_log(options: Options, name: str) -> Path:
 
 
 def run_suites(
-    options: Options, checker: Checker, kernel: Kernel, image: Path, source: Path
+    options: Options, checker: Checker, kernel: Kernel, image: Path, trees: Trees
 ) -> int:
     """Run the KUnit suites and return the number of passed cases.
 
     Raises UserError when a case does not pass, and for any report.
     """
     log = prepare_log(options, f"{checker.name}-suites")
-    checker.boot(kernel, image, (), f"{kunit.RUN} {kunit.NODES} kunit.filter_glob={GLOB}", log)
-    return kunit.parse_log(source, log, SUITES, f"KUnit in the {kernel.name} kernel")
+    checker.boot(
+        kernel, trees, image, (), f"{kunit.RUN} {kunit.NODES} kunit.filter_glob={GLOB}", log
+    )
+    return kunit.parse_log(trees.series, log, SUITES, f"KUnit in the {kernel.name} kernel")
 
 
 def rebind_devices(
-    options: Options, checker: Checker, kernel: Kernel, image: Path
+    options: Options, checker: Checker, kernel: Kernel, image: Path, trees: Trees
 ) -> dict[str, console.Times]:
     """Rebind each device a few times and return the times, which mean little under a sanitizer.
 
@@ -192,7 +201,7 @@ def rebind_devices(
     words = (
         f"zdm.do=rebind zdm.rebinds={checker.rebinds} zdm.map={'mem' if checker.in_ram else 'dev'}"
     )
-    text = checker.boot(kernel, image, checker.devices, words, log)
+    text = checker.boot(kernel, trees, image, checker.devices, words, log)
     what = f"rebinds in the {kernel.name} kernel"
     return read_boot(text, kernel, checker.rebinds, checker.pages, what, log)
 
@@ -203,7 +212,7 @@ def has_passed_once(text: str) -> bool:
 
 
 def run_control(
-    options: Options, checker: Checker, kernel: Kernel, image: Path, source: Path
+    options: Options, checker: Checker, kernel: Kernel, image: Path, trees: Trees
 ) -> int:
     """Return the number of the sanitizer's reports that name a non-temporal copy or a test of it.
 
@@ -214,6 +223,7 @@ def run_control(
     log, report = prepare_log(options, f"{checker.name}-control"), f"BUG: {checker.own.upper()}: "
     text = checker.boot(
         kernel,
+        trees,
         image,
         (),
         f"{kunit.RUN} kunit.filter_glob={checker.own}.*_nt*",
@@ -222,5 +232,5 @@ def run_control(
     )
     found = sum(report in line and "_nt" in line for line in text.split("\n"))
     if not (checker.by_chance and has_passed_once(text)):
-        kunit.parse_log(source, log, [checker.own], f"control of {kernel.name}")
+        kunit.parse_log(trees.series, log, [checker.own], f"control of {kernel.name}")
     return found

@@ -91,7 +91,7 @@ def test_sanitizer(
 ) -> None:
     boot = boot_memory.SANITIZED[name]
     kernel = build("series", sanitizers.CHECKERS[name].config)
-    judge(trees, *boot_memory.boot_sanitized(chosen, kernel, image, boot), boot)
+    judge(trees, *boot_memory.boot_sanitized(chosen, kernel, trees, image, boot), boot)
 
 
 @pytest.mark.full

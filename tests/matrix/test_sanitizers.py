@@ -39,15 +39,14 @@ def test_builds(build: Build, name: str) -> None:
 def test_suites(
     chosen: options.Options, trees: tree.Trees, build: Build, image: Path, name: str
 ) -> None:
-    assert (
-        sanitizers.run_suites(chosen, sanitizers.CHECKERS[name], build(name), image, trees.series)
-        > 0
-    )
+    assert sanitizers.run_suites(chosen, sanitizers.CHECKERS[name], build(name), image, trees) > 0
 
 
-def test_rebinds(chosen: options.Options, build: Build, image: Path, name: str) -> None:
+def test_rebinds(
+    chosen: options.Options, trees: tree.Trees, build: Build, image: Path, name: str
+) -> None:
     checker = sanitizers.CHECKERS[name]
-    found = sanitizers.rebind_devices(chosen, checker, build(name), image)
+    found = sanitizers.rebind_devices(chosen, checker, build(name), image, trees)
     assert [len(times.memmap) for times in found.values()] == [checker.rebinds] * len(
         checker.devices
     )
@@ -56,7 +55,4 @@ def test_rebinds(chosen: options.Options, build: Build, image: Path, name: str) 
 def test_control(
     chosen: options.Options, trees: tree.Trees, build: Build, image: Path, name: str
 ) -> None:
-    assert (
-        sanitizers.run_control(chosen, sanitizers.CHECKERS[name], build(name), image, trees.series)
-        > 0
-    )
+    assert sanitizers.run_control(chosen, sanitizers.CHECKERS[name], build(name), image, trees) > 0
