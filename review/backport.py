@@ -98,6 +98,7 @@ def check_backport(options: Options, trees: Trees, patches: list[Patch]) -> Verd
         "backport",
         [git(repository, "rev-parse", "base"), X86_64.choose(True).text(), *parts],
         make,
+        [X86_64.config.tools.cc],
     )
     how = f"git am (-3 for {', '.join(said['threeway'])})" if said["threeway"] else "git am"
     built = " ".join(re.sub(r".*/", "", name) for name in said["objects"])

@@ -16,14 +16,14 @@ from checks import kunit
 from checks.compile import EVERY_TEST, X86_64, Compilation, Target, list_touched
 from checks.warnings import find_added, find_warnings
 from harness.core.cache import digest
-from harness.core.command import git, run
+from harness.core.command import git
 from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.core.progress import announce
 from harness.kernel.config import MEASURED, KernelConfig, configure
 from harness.kernel.images import Kernel
 from harness.kernel.patches import checkout_commit
-from harness.kernel.toolchain import Toolchain, compile_like_mm_init, count_lines, split_targets
+from harness.kernel.toolchain import Toolchain, count_lines, split_targets
 from harness.kernel.tree import Trees
 from harness.vm.accel import choose_accel
 from harness.vm.console import read_message
@@ -31,7 +31,7 @@ from harness.vm.devices import PAIR
 from harness.vm.guest import Guest, boot_guest
 from harness.vm.initramfs import make_initramfs
 from review.sparse import find_sparse
-from review.verdict import Verdict, keep_result
+from review.verdict import Verdict, ask_version, keep_result
 
 GIB = 2
 SECONDS = 1200
@@ -42,7 +42,6 @@ RULE = re.compile(r"obj-\$\(CONFIG_(\w+)\)")
 PREFIX = "-fdiagnostic-prefix=sparse"
 SPARSE = re.compile(r"\bsparse: (?:warning|error): ")
 FOLDERS = ("mm/", "lib/", "arch/x86/lib/")
-SIZE = "#include <linux/mm_types.h>\nchar struct_page[sizeof(struct page)];\n"
 
 
 def digest_code(worktrees: Path, commit: str) -> str:
@@ -220,14 +219,14 @@ class Builds:
     ) -> dict[str, Any]:
         """Compile files, or else what the series touches, with W=1 and sparse.
 
-        Returns the messages of both tools, the objects, and the size of struct page. Raises
-        UserError when a file does not compile, or when sparse cannot be run.
+        Returns the messages of both tools, and the objects. Raises UserError when a file does not
+        compile, or when sparse cannot be run.
         """
+        sparse = self.sparse = self.sparse or find_sparse(self.options, self.trees.base)
 
         def make(where: Path) -> dict[str, Any]:
-            self.sparse = self.sparse or find_sparse(self.options, where)
             announce(f"checking {what}")
-            objects = Checked(self.options, self.trees, where, self.sparse, target, files)
+            objects = Checked(self.options, self.trees, where, sparse, target, files)
             objects.configure(not files)
             objects.said = ""
             made, _ = objects.compile()
@@ -252,12 +251,11 @@ class Builds:
                     ),
                     where,
                 ),
-                "page": objects.measure_struct_page() if not files else 0,
             }
 
         names = files or Compilation(self.options, self.trees, self.trees.series, target).files
         config = target.choose(not files)
-        parts = [config.text(), config.tools.version(), *names]
+        parts = [config.text(), config.tools.version(), ask_version(str(sparse)), *names]
         return self.keep_by_code("checked", commit, parts, make)  # type: ignore[no-any-return]
 
 
@@ -286,15 +284,6 @@ class Checked(Compilation):
             raise UserError(f"the kernel does not accept {self.checker}: remove it")
         self.said += said
         return said
-
-    def measure_struct_page(self) -> int:
-        """Return the size of struct page in bytes, as mm/mm_init.c sees it."""
-        source, made = self.out / "size.c", self.out / "size.o"
-        source.write_text(SIZE)
-        compile_like_mm_init(self.out, source, made)
-        found = re.search(r"^\w+ (\w+) \w struct_page$", run(["nm", "-S", made], "nm size.o"), re.M)
-        assert found
-        return int(found[1], 16)
 
 
 def compare_warnings(before: list[str], after: list[str]) -> Verdict:

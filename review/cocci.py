@@ -12,7 +12,6 @@ from typing import Any
 
 from checks.compile import list_touched
 from checks.warnings import find_added, strip_lines
-from harness.core.command import run
 from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.core.progress import announce
@@ -74,7 +73,6 @@ def run_coccicheck(options: Options, trees: Trees) -> Verdict:
         for patch in sorted((trees.series / "scripts/coccinelle").rglob("*.cocci"))
         if re.search(r"^virtual\s+report", patch.read_text(), re.M)
     ]
-    version = run(["spatch", "--version"], "spatch").splitlines()[0]
     announce(f"{len(patches)} semantic patches over {len(names)} files")
 
     def one(job: tuple[Path, str]) -> tuple[list[str], str]:
@@ -83,13 +81,13 @@ def run_coccicheck(options: Options, trees: Trees) -> Verdict:
             options.build / "review",
             "cocci",
             [
-                version,
                 patch.read_bytes(),
                 str(patch.relative_to(trees.series)),
                 name,
                 (trees.series / name).read_bytes(),
             ],
             lambda: both(patch, name),
+            ["spatch"],
         )
         return said["found"], said["failed"]
 

@@ -32,7 +32,6 @@ from review.verdict import Skip, Verdict, keep_result
 
 # The checks of the files of a patch. Each takes the folder of the worktrees and the patch.
 FILES: dict[str, Callable[[Path, Patch], Verdict]] = {
-    "white space": scripts.check_whitespace,
     "kernel-doc": scripts.make_tool_check(scripts.run_kernel_doc),
     "includecheck": scripts.make_tool_check(scripts.run_checkincludes),
     "shellcheck": scripts.make_tool_check(scripts.run_shellcheck),
@@ -41,7 +40,6 @@ FILES: dict[str, Callable[[Path, Patch], Verdict]] = {
 # The checks of a mail. Each takes its text.
 MAIL: dict[str, Callable[[str], list[str]]] = {
     "subject": lint.judge_subject,
-    "message": lint.judge_body,
     "tags": lint.judge_tags,
 }
 
@@ -119,6 +117,7 @@ def run_reading_checks(
                     "checkpatch",
                     (base, text),
                     lambda: scripts.run_checkpatch(worktrees / "base", mail),
+                    ("codespell",),
                 )
             ),
         )
@@ -139,9 +138,10 @@ def run_reading_checks(
                 lambda: Verdict(
                     **keep_result(
                         store,
-                        name.replace(" ", "-"),
+                        name,
                         key,
                         lambda: dataclasses.asdict(judge(worktrees, patch)),
+                        [name] * (name == "shellcheck"),
                     )
                 ),
             )
@@ -185,15 +185,6 @@ def make_message_check(tool: str) -> Callable[[Builds, Patch], Verdict]:
     return lambda builds, patch: compare_warnings(*compile_both(builds, patch, tool))
 
 
-def check_page_size(builds: Builds, patch: Patch) -> Verdict:
-    """Compare the size of struct page."""
-    before, after = compile_both(builds, patch, "page")
-    return Verdict(
-        [f"struct page grows from {before} to {after} bytes"] * (after > before),
-        f"{before} -> {after} bytes",
-    )
-
-
 def check_sanitizers(builds: Builds, patch: Patch) -> Iterator[tuple[str, Callable[[], Verdict]]]:
     """Yield a name and a check for each sanitizer whose own tests a patch touches."""
     for folder, target in SANITIZERS.items():
@@ -222,7 +213,6 @@ BUILT: dict[str, Callable[[Builds, Patch], Verdict]] = {
     "ZONE_DEVICE off": check_without_zone_device,
     "W=1": make_message_check("gcc"),
     "sparse": make_message_check("sparse"),
-    "struct page": check_page_size,
 }
 
 

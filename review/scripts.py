@@ -156,14 +156,3 @@ def check_maintainers(worktrees: Path, patch: Patch) -> Verdict:
             if not sections - EVERYTHING:
                 found.append(f"{name} is not in any section of MAINTAINERS")
     return Verdict(found, f"{len(names)} new")
-
-
-def check_whitespace(worktrees: Path, patch: Patch) -> Verdict:
-    """Find what git considers white space errors."""
-    return Verdict(
-        ask_tool(
-            ["git", "-C", worktrees / "base", "diff", "--check", patch.parent, patch.commit],
-            worktrees,
-            (0, 2),
-        )
-    )

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """The verdict of a check, and the cache that keeps results for the next run."""
 
+import functools
 import json
-import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from harness.core.cache import digest_harness, keep
-from harness.core.command import make_environment
-from harness.core.errors import UserError
+from harness.core.command import run
 
 Made = TypeVar("Made")
 
@@ -27,19 +26,29 @@ class Skip(Exception):
     """A check cannot be run here; the text is the reason."""
 
 
+@functools.cache
+def ask_version(program: str) -> str:
+    """Return the version of a tool that a check uses; what is kept is of that version."""
+    return run([program, "--version"], f"{program} --version")
+
+
 def keep_result(
-    folder: Path, name: str, parts: Iterable[str | bytes], make: Callable[[], Made]
+    folder: Path,
+    name: str,
+    parts: Iterable[str | bytes],
+    make: Callable[[], Made],
+    tools: Iterable[str] = (),
 ) -> Made:
     """Return what make() returns, or what it returned in an earlier run with the same inputs.
 
-    The inputs are parts and all files of the harness. The result must be JSON. A UserError is not
-    kept.
+    The inputs are parts, the versions of tools, and all files of the harness. The result must be
+    JSON. A UserError is not kept.
     """
 
     def write(new: Path) -> None:
         new.write_text(json.dumps(make()))
 
-    kept = keep(folder, name, [digest_harness(), *parts], write)
+    kept = keep(folder, name, [digest_harness(), *map(ask_version, tools), *parts], write)
     return json.loads(kept.read_text())  # type: ignore[no-any-return]
 
 
@@ -53,25 +62,5 @@ def ask_tool(
 
     Raises UserError when it cannot be run, or when it ends with a status that is not in fine.
     """
-    try:
-        done = subprocess.run(
-            [str(arg) for arg in command],
-            cwd=where,
-            env=make_environment(env),
-            text=True,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-    except FileNotFoundError as error:
-        raise UserError(
-            f"{error.filename} is missing: run 'make review', which installs it"
-        ) from None
-    lines = [line for line in done.stdout.splitlines() if line.strip()]
-    if done.returncode not in fine:
-        raise UserError(
-            f"{Path(command[0]).name} ended with status {done.returncode}: "
-            f"{lines[0] if lines else 'no output'}"
-        )
-    return lines
+    said = run(command, Path(command[0]).name, fine=fine, env=env, cwd=where)
+    return [line for line in said.splitlines() if line.strip()]

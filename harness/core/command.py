@@ -61,7 +61,7 @@ def spawn(
         )  # type: ignore[call-overload]
         return child
     except FileNotFoundError as error:
-        raise UserError(f"{error.filename} is missing: run 'make setup'") from None
+        raise UserError(f"{error.filename} is missing: run 'make tools'") from None
 
 
 def end(child: subprocess.Popen[str]) -> None:
@@ -82,13 +82,14 @@ def run(
     log: Path | None = None,
     progress: Callable[[str], None] | None = None,
     env: Mapping[str, str] | None = None,
+    fine: Sequence[int] = (0,),
     **more: object,
 ) -> str:
     """Run command and return its output, stdout and stderr together.
 
     The output also goes to log, if given, and each line of it to progress. env adds to the
-    environment. Raises UserError when the command fails. The message names what, the most telling
-    line of the output, and the log.
+    environment. Raises UserError when the command ends with a status that is not in fine. The
+    message names what, the most telling line of the output, and the log.
     """
     lines: list[str] = []
     with contextlib.ExitStack() as stack:
@@ -110,7 +111,7 @@ def run(
             if progress:
                 progress(line.rstrip())
         status = child.wait()
-    if status:
+    if status not in fine:
         told = [line.strip() for line in lines if TELLING.search(line)]
         told = told or [line.strip() for line in lines] or [shlex.join(map(str, command))]
         raise UserError(f"{what} failed: {told[0]}{f' (full log: {log})' if log else ''}")

@@ -27,7 +27,7 @@ def test_failing_command_is_one_line_and_logged(tmp_path: Path) -> None:
 
 
 def test_missing_program() -> None:
-    with pytest.raises(errors.UserError, match="no-such-program is missing: run 'make setup'"):
+    with pytest.raises(errors.UserError, match="no-such-program is missing: run 'make tools'"):
         command.run(["no-such-program"], "x")
 
 

@@ -194,16 +194,32 @@ stages.run_program(lambda: boot_guest(guest, Path("LOG"), lambda _: None, 600))
 """
 
 
+# A tool of the review, in the place of QEMU.
+ASK = """
+from pathlib import Path
+from harness.core import progress, stages
+from review.verdict import ask_tool
+progress.announce("boot 1/4")
+stages.run_program(lambda: ask_tool(["qemu-system-x86_64"], Path(".")))
+"""
+
+
 @pytest.mark.parametrize(
-    "number, status",
-    [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGHUP, 130), (signal.SIGKILL, -9)],
+    "number, status, code",
+    [
+        (signal.SIGINT, 130, BOOT),
+        (signal.SIGTERM, 130, BOOT),
+        (signal.SIGHUP, 130, BOOT),
+        (signal.SIGKILL, -9, BOOT),
+        (signal.SIGKILL, -9, ASK),
+    ],
 )
-def test_no_qemu_outlives_the_run(
-    qemu: Callable[[str], None], tmp_path: Path, number: signal.Signals, status: int
+def test_no_child_outlives_the_run(
+    qemu: Callable[[str], None], tmp_path: Path, number: signal.Signals, status: int, code: str
 ) -> None:
     qemu("exec sleep 1000")
     child = subprocess.Popen(
-        [sys.executable, "-B", "-c", BOOT.replace("LOG", str(tmp_path / "log"))],
+        [sys.executable, "-B", "-c", code.replace("LOG", str(tmp_path / "log"))],
         cwd=folders.ROOT,
         text=True,
         stdout=subprocess.DEVNULL,

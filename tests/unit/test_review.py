@@ -77,6 +77,18 @@ def test_results_are_kept_but_no_faults(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 3
 
 
+def test_results_are_kept_by_the_version_of_a_tool(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool, made = tmp_path / "tool", []
+    for version in ("1", "1", "2"):
+        tool.write_text(f"#!/bin/sh\necho version {version}\n")
+        tool.chmod(0o755)
+        verdict.ask_version.cache_clear()
+        verdict.keep_result(tmp_path, "x", [], lambda: made.append(version), [str(tool)])
+    assert made == ["1", "2"]
+
+
 def test_moved_warnings_are_not_new() -> None:
     before = ["mm/x.c: warning: a", "mm/x.c: warning: a"]
     assert builds.compare_warnings(before, [*before]) == verdict.Verdict([], "2 -> 2")
