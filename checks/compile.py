@@ -78,7 +78,12 @@ DEFERRED = "CONFIG_DEFERRED_STRUCT_PAGE_INIT=y"
 USERCOPY = ("arch/x86/lib/usercopy_64.c",)
 X86_64 = target(architectures.X86_64, WIDE, DEFERRED, users=USERCOPY)
 CLANG = target(
-    architectures.X86_64, WIDE, DEFERRED, name="x86_64-clang", llvm="-19", users=USERCOPY
+    architectures.X86_64,
+    WIDE,
+    DEFERRED,
+    name="x86_64-clang",
+    llvm=architectures.LLVM,
+    users=USERCOPY,
 )
 # ZONE_DEVICE needs SPARSEMEM_VMEMMAP. That is only for 64 bits, and UML has only FLATMEM.
 I386 = target(architectures.I386, zone_device=False)
@@ -103,7 +108,14 @@ TARGETS = (
         DEFERRED,
     ),
     # With KFENCE it is the only architecture with both ZONE_DEVICE and WANT_PAGE_VIRTUAL.
-    target(architectures.LOONGARCH64, WIDE, SPARSEMEM, DEFERRED, "CONFIG_KFENCE=y", llvm="-19"),
+    target(
+        architectures.LOONGARCH64,
+        WIDE,
+        SPARSEMEM,
+        DEFERRED,
+        "CONFIG_KFENCE=y",
+        llvm=architectures.LLVM,
+    ),
 )
 # The sanitizers' own tests by folder. They compile only with their sanitizer.
 DEBUG = "CONFIG_DEBUG_KERNEL=y"
@@ -118,7 +130,7 @@ SANITIZERS = {
     )
     for folder, name, llvm in (
         ("mm/kasan/", "kasan", ""),
-        ("mm/kmsan/", "kmsan", "-19"),
+        ("mm/kmsan/", "kmsan", architectures.LLVM),
         ("kernel/kcsan/", "kcsan", ""),
     )
 }

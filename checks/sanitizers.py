@@ -18,6 +18,7 @@ from pathlib import Path
 from checks import kunit
 from checks.compile import list_touched
 from harness.bench.measure import read_boot
+from harness.core.architectures import LLVM
 from harness.core.command import run
 from harness.core.options import Options
 from harness.core.progress import say
@@ -134,7 +135,7 @@ CHECKERS = {
         # (nd_pfn_init()).
         Checker(
             KernelConfig(
-                "kmsan", (*FRAGMENTS, "kmsan"), (*LINES, *WITH_KMSAN), Toolchain(llvm="-19")
+                "kmsan", (*FRAGMENTS, "kmsan"), (*LINES, *WITH_KMSAN), Toolchain(llvm=LLVM)
             ),
             "kmsan",
             gib=1 / 32,

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Installs what a target of make needs: Debian packages, and a Python environment.
+"""Makes sure of what a target of make needs: commands and headers, and a Python environment.
 
-Usage: python3 -m harness.setup WHAT, with WHAT one of NEEDS. Debian's own Python runs it, before
-there is any other: it takes the standard library alone.
+Usage: python3 -m harness.setup WHAT, with WHAT one of NEEDS. The system's own Python runs it,
+before there is any other: it takes the standard library alone. Where there is apt-get, it installs
+the packages of what is missing; elsewhere it names them.
 """
 
+import importlib.util
 import os
 import re
 import shlex
@@ -15,9 +17,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.core.architectures import ARCHITECTURES, GUESTS
+from harness.core.architectures import ARCHITECTURES, GUESTS, LLVM
 from harness.core.cache import digest, remove, replace
 from harness.core.command import make_environment, run
+from harness.core.debian import KEYRING
 from harness.core.errors import UserError
 from harness.core.folders import ROOT, lock_build
 from harness.core.options import Options, read_options
@@ -29,13 +32,37 @@ VERSION = repr(sys.version_info)
 REQUIREMENTS = ROOT / "harness/requirements"
 BASE = (
     *("build-essential", "bc", "bison", "flex", "libelf-dev", "git", "ccache", "cpio", "rsync"),
-    *("xz-utils", "debian-archive-keyring", "ndctl", "daxctl", "busybox-static"),
-    *("python3", "python3-venv"),
+    *("xz-utils", "ndctl", "daxctl", "busybox-static", "python3-venv"),
 )
-CLANG = ("clang-19", "lld-19", "llvm-19")
+# What only apt needs: to fetch the kernel's source, and to verify and unpack it.
+FETCHING = ("debian-archive-keyring", "dpkg-dev")
+CLANG = (f"clang{LLVM}", f"lld{LLVM}", f"llvm{LLVM}")
 # A sparse that is too old for the kernel is replaced by a later one under the build folder.
 REVIEWERS = ("codespell", "coccinelle", "shellcheck", "sparse")
 TESTERS = (*CLANG, *REVIEWERS, "qemu-user", "e2fsprogs", "dmsetup")
+# What shows that a package is there, or its counterpart: a command, a file, a module of Python, or
+# a compiler and a header that it finds. Without a row here, it is the command of that name.
+SIGNS = {
+    "build-essential": "gcc stdio.h",
+    "libelf-dev": "gcc gelf.h",
+    "xz-utils": "xz",
+    "busybox-static": "busybox",
+    "python3-venv": "import ensurepip",
+    "debian-archive-keyring": str(KEYRING),
+    "dpkg-dev": "dpkg-source",
+    f"lld{LLVM}": f"ld.lld{LLVM}",
+    f"llvm{LLVM}": f"llvm-objcopy{LLVM}",
+    "coccinelle": "spatch",
+    "qemu-user": "qemu-aarch64",
+    "e2fsprogs": "mke2fs",
+    "libc6-dev-arm64-cross": "aarch64-linux-gnu-gcc stdio.h",
+    **{
+        package: str(machine.firmware if package.startswith("qemu-efi") else machine.qemu)
+        for architecture in ARCHITECTURES.values()
+        if (machine := architecture.machine)
+        for package in machine.packages
+    },
+}
 # The lists of Python packages below REQUIREMENTS, each on top of those before it.
 LISTS = ("bench", "build", "test", "test-all")
 # What pip has to know to reach its index.
@@ -43,17 +70,11 @@ REACHING = re.compile(
     r"PIP_(CERT|CLIENT_CERT|CONFIG_FILE|DEFAULT_TIMEOUT|EXTRA_INDEX_URL|FIND_LINKS|INDEX_URL"
     r"|NO_INDEX|PROXY|RETRIES|TRUSTED_HOST)"
 )
-
-LOCKED = re.compile(r"Could not get lock (/\S*[^\s.])(?:.*held by (process \d+(?: \(.+?\))?))?")
-NOT_OFFERED = re.compile(
-    r"^E: (?:Unable to locate package (\S+)|Package '?(\S+?)'? has no installation candidate)", re.M
+# A source of apt that has nothing to do with us may be broken, so its update may fail.
+APT = (
+    'apt-get -q update || echo "warning: apt-get update failed (see above)" >&2; '
+    'apt-get -q -y --no-install-recommends install "$@"'
 )
-NOT_FETCHED = re.compile(r"^E: Failed to fetch (\S+)\s+(.*)", re.M)
-# What apt-get update says of a source that it could not read, with or without failing.
-NOT_READ = re.compile(r"^(?:E: |W: (?=.*(?:Failed to fetch|GPG error)))(.*)", re.M)
-SUMMARY = "Some index files failed to download"
-# The exit status of apt-get itself; others are sudo's.
-APT_FAILED = 100
 
 
 @dataclass(frozen=True)
@@ -61,7 +82,8 @@ class Need:
     """What a target needs on top of BASE and the packages of ARCH.
 
     guests are architectures to boot too, cross those to compile for, optional packages are those
-    that it can do without, python is the last of LISTS that it needs.
+    that it can do without, python is the last of LISTS that it needs. builds says that it builds
+    kernels.
     """
 
     packages: tuple[str, ...] = ()
@@ -69,6 +91,7 @@ class Need:
     cross: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     python: str = LISTS[0]
+    builds: bool = True
 
 
 def list_every() -> tuple[str, ...]:
@@ -85,12 +108,17 @@ def list_every() -> tuple[str, ...]:
 # Single stages and the replay are like bench.
 NEEDS = {
     "bench": Need(),
-    "check": Need(REVIEWERS, python="test"),
-    "outbox": Need(python="test"),
+    "check": Need(REVIEWERS, python="test", builds=False),
+    "outbox": Need(python="test", builds=False),
     "review": Need((*REVIEWERS, *CLANG), GUESTS[:1], python="test"),
     "test": Need(TESTERS, GUESTS[:1], GUESTS, python="test"),
     "test-all": Need(TESTERS, GUESTS[:1], GUESTS, list_every(), python="test-all"),
 }
+
+
+def has_apt() -> bool:
+    """Tell whether packages are installed by apt-get here."""
+    return bool(shutil.which("apt-get"))
 
 
 def list_packages(need: Need, arch: str) -> list[str]:
@@ -99,6 +127,7 @@ def list_packages(need: Need, arch: str) -> list[str]:
     machines = [machine for name in guests if (machine := ARCHITECTURES[name].machine)]
     parts = [
         BASE,
+        FETCHING * has_apt(),
         *(machine.packages for machine in machines),
         *(ARCHITECTURES[name].packages for name in (*guests, *need.cross)),
         need.packages,
@@ -106,154 +135,65 @@ def list_packages(need: Need, arch: str) -> list[str]:
     return list(dict.fromkeys(package for part in parts for package in part))
 
 
+def name_sign(package: str) -> str:
+    """Return the entry of SIGNS for a package; a cross compiler's is PREFIX-gcc."""
+    return SIGNS.get(package) or re.sub(r"^gcc-(.+)", r"\1-gcc", package)
+
+
+def is_there(sign: str) -> bool:
+    """Tell whether what shows that a package is there is there."""
+    first, _, second = sign.partition(" ")
+    if first == "import":
+        return bool(importlib.util.find_spec(second))
+    # A user's PATH need not have the commands of root.
+    found = shutil.which(first, os.F_OK, f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    if not second or not found:
+        return bool(found)
+    include = [found, "-fsyntax-only", "-include", second, "-xc", "/dev/null"]
+    return not subprocess.run(include, env=make_environment(), capture_output=True).returncode
+
+
 def find_missing(packages: Iterable[str]) -> list[str]:
-    """Return the packages that are not installed."""
-    wanted = list(dict.fromkeys(packages))
-    if not wanted:
-        return []
-    # It fails when it does not know one of them.
-    shown = subprocess.run(
-        ["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", *wanted],
-        env=make_environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        check=False,
-    ).stdout.splitlines()
-    return [package for package in wanted if f"{package} installed" not in shown]
+    """Return the packages of which nothing is there."""
+    return [package for package in dict.fromkeys(packages) if not is_there(name_sign(package))]
 
 
-def advise(packages: Sequence[str]) -> str:
-    """Say what root can do instead of us."""
-    return f"as root, run 'apt-get install {' '.join(packages)}', then this again"
+def install_packages(packages: Sequence[str]) -> None:
+    """Install packages with one line of apt-get, all or none.
 
-
-class NotRoot(UserError):
-    """We are not root and cannot become root; trying it with other packages will not help."""
-
-
-def find_sudo(packages: Sequence[str]) -> list[str]:
-    """Return the words that make a command root's; Raises NotRoot without sudo."""
-    if os.geteuid() == 0:
-        return []
-    if not shutil.which("sudo"):
-        raise NotRoot(f"packages are missing, and there is no sudo: {advise(packages)}")
-    return ["sudo"]
-
-
-def run_apt(args: Sequence[str], packages: Sequence[str]) -> tuple[bool, str]:
-    """Run apt-get as root and return whether it did what it should, and its output, also shown.
-
-    Raises NotRoot when sudo fails; packages are those that its advice names. The terminal stays
-    ours, as sudo asks for the password there.
+    The terminal stays ours, as sudo asks for the password there. Raises UserError when it fails.
     """
-    sudo = find_sudo(packages)
-    said = []
-    with subprocess.Popen(
-        # sudo drops the environment, and what apt-get says is read below, so is not translated.
-        [*sudo, "env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8", "apt-get", "-q", *args],
-        env=make_environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    ) as child:
-        assert child.stdout
-        for line in child.stdout:
-            said.append(line)
-            print(line, end="", flush=True)
-    if sudo and child.returncode not in (0, APT_FAILED):
-        why = said[-1].strip() if said else f"status {child.returncode}"
-        raise NotRoot(f"sudo failed ({why}): {advise(packages)}")
-    return child.returncode == 0, "".join(said)
-
-
-def warn(text: str) -> None:
-    """Print one line that does not end the run."""
-    print(f"warning: {text}", file=sys.stderr, flush=True)
-
-
-def explain_failure(said: str, unread: Sequence[str], packages: Sequence[str]) -> UserError:
-    """Return why apt-get could not install packages, by its output.
-
-    unread is what apt-get update complained of before.
-    """
-    lacked = sorted({one or other for one, other in NOT_OFFERED.findall(said)})
-    locked = LOCKED.search(said) or (lacked and LOCKED.search("\n".join(unread)))
-    if locked:
-        return UserError(
-            f"{locked[2] or 'another program'} holds apt's lock {locked[1]}: "
-            "wait until it has ended, and run this again"
-        )
-    if lacked and unread:
-        return UserError(
-            f"apt knows no {', '.join(lacked)}, and could not read all of its sources: "
-            f"check the network and this source ({unread[0]})"
-        )
-    if lacked:
-        return UserError(
-            f"no source of apt has {', '.join(lacked)}: "
-            "this needs Debian 12 or later, with its component main in apt's sources"
-        )
-    if lost := NOT_FETCHED.search(said):
-        return UserError(f"apt-get could not fetch {lost[1]} ({lost[2]}): check the network")
-    told = [line.removeprefix("E: ") for line in said.splitlines() if line.startswith("E: ")]
-    return UserError(
-        f"apt-get could not install {', '.join(packages)}: {told[0] if told else 'see above'}"
-    )
-
-
-def install_packages(packages: Sequence[str], unread: Sequence[str]) -> None:
-    """Install packages, all or none.
-
-    unread is what apt-get update complained of before. Raises UserError that says why they cannot
-    be installed.
-    """
-    args = ["-y", "--no-install-recommends", "install", *packages]
-    fine, said = run_apt(args, packages)
-    if not fine:
-        raise explain_failure(said, unread, packages)
-
-
-def update_lists(packages: Sequence[str]) -> list[str]:
-    """Read the lists of apt's sources for packages, and return what apt-get update complains of.
-
-    That is warned of and no more: it can be of a source that has nothing to do with us.
-    """
-    _, said = run_apt(["update"], packages)
-    unread = [line for line in dict.fromkeys(NOT_READ.findall(said)) if SUMMARY not in line]
-    for line in unread:
-        warn(f"apt-get update: {line}")
-    return unread
+    announce(f"installing packages: {' '.join(packages)}")
+    root = [] if os.geteuid() == 0 else ["sudo"]
+    advice = f"as root, run 'apt-get install {' '.join(packages)}', then this again"
+    if root and not shutil.which("sudo"):
+        raise UserError(f"packages are missing, and there is no sudo: {advice}")
+    # sudo drops the environment. Popen does not kill apt-get when we are interrupted.
+    command = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "sh", "-c", APT, "sh", *packages]
+    with subprocess.Popen(command, env=make_environment(), stdin=subprocess.DEVNULL) as child:
+        if child.wait():
+            raise UserError(f"packages could not be installed (see above): {advice}")
 
 
 def provide_packages(packages: Sequence[str], optional: Sequence[str]) -> None:
     """Install packages, and of the optional ones those that can be had; warn of the others.
 
-    Raises UserError when one of packages cannot be installed.
+    Raises UserError when one of packages is not there and cannot be installed.
     """
-    every = [*packages, *optional]
-    announce(f"installing packages: {' '.join(every)}")
-    try:
-        unread = update_lists(every)
+    if packages and not has_apt():
+        names = ", ".join(f"{name_sign(name)} (Debian's {name})" for name in packages)
+        raise UserError(f"install these and run this again: {names}")
+    if packages:
+        install_packages(packages)
+        if left := find_missing(packages):
+            raise UserError(f"{', '.join(map(name_sign, left))} is missing, but was installed")
+    for package in optional:
         try:
-            install_packages(every, unread)
-            return
-        except UserError:
-            if not optional:
-                raise
-        if packages:
-            install_packages(packages, unread)
-        for package in optional:
-            try:
-                install_packages([package], unread)
-            except UserError as fault:
-                warn(f"{fault}; what needs {package} is skipped")
-    except NotRoot as fault:
-        if packages:
-            raise
-        warn(f"{fault}; what needs them is skipped")
+            if not has_apt():
+                raise UserError(f"{name_sign(package)} (Debian's {package}) is missing")
+            install_packages([package])
+        except UserError as fault:
+            print(f"warning: {fault}; what needs it is skipped", file=sys.stderr, flush=True)
 
 
 def list_requirements(last: str) -> list[Path]:
@@ -321,19 +261,17 @@ def make_environment_anew(build: Path, last: str) -> None:
 def provide(what: str, options: Options) -> None:
     """Install what a target needs and this machine lacks.
 
-    Raises UserError without dpkg, with the packages whose counterparts are needed, and when
-    something cannot be installed.
+    Raises UserError when something is missing and cannot be installed, and on a host that is not
+    x86-64, whose compiler and programs the guests would get.
     """
     need = NEEDS[what]
-    packages = list_packages(need, options.arch)
-    if not shutil.which("dpkg-query"):
+    if need.builds and os.uname().machine != "x86_64":
         raise UserError(
-            "this needs Debian 12 or later; elsewhere install the counterparts of: "
-            f"{' '.join(packages)}"
+            f"this host is {os.uname().machine}: kernels are built on x86-64 hosts only"
         )
 
     def lack() -> tuple[list[str], list[str], bool]:
-        missing = find_missing(packages)
+        missing = find_missing(list_packages(need, options.arch))
         optional = [package for package in find_missing(need.optional) if package not in missing]
         return missing, optional, not has_environment(options.build, need.python)
 
@@ -342,8 +280,7 @@ def provide(what: str, options: Options) -> None:
         return
     with lock_build(options.build):
         missing, optional, bare = lack()
-        if missing or optional:
-            provide_packages(missing, optional)
+        provide_packages(missing, optional)
         if bare:
             make_environment_anew(options.build, need.python)
 

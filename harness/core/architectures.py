@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+# The suffix of the LLVM tools that compile kernels.
+LLVM = "-19"
+
 
 @dataclass(frozen=True)
 class Machine:

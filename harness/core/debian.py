@@ -6,6 +6,7 @@ installed Debian keyring (apt-secure(8)).
 """
 
 import re
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -53,11 +54,13 @@ class Apt:
     """An apt that keeps its state in folder, which must be empty.
 
     kind is deb for binary packages or deb-src for source packages. With arch, apt works as on a
-    machine of that architecture on which nothing is installed. Raises UserError when the Debian
-    keyring is not installed.
+    machine of that architecture on which nothing is installed. Raises NotOffered on a system
+    without apt. Raises UserError when the Debian keyring is not installed.
     """
 
     def __init__(self, folder: Path, kind: str = "deb", arch: str = "") -> None:
+        if not shutil.which("apt-get"):
+            raise NotOffered("there is no apt here to fetch packages of Debian")
         if not KEYRING.exists():
             raise UserError(f"{KEYRING} is missing: run 'make setup'")
         for part in ("lists/partial", "cache/archives/partial"):

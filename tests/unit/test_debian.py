@@ -60,3 +60,10 @@ def test_apt_without_lists(lists: Lists) -> None:
     lists("a.list", LINES.format("debian"))
     with pytest.raises(errors.UserError, match="run 'apt-get update' as root"):
         debian.list_archives()
+
+
+def test_system_without_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel's source then comes from elsewhere."""
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    with pytest.raises(debian.NotOffered, match="there is no apt here"):
+        debian.Apt(tmp_path)
