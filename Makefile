@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 
-BUILD ?= build
-ARCH ?= x86_64
-export BUILD SIZE REBINDS BOOTS LINUX PEER ARCH ACCEL JOBS AUTHOR VERSION KERNEL GDB
+# An empty BUILD= is the default, here as in harness/core/options.py.
+override BUILD := $(or $(BUILD),build)
+export BUILD SIZE REBINDS BOOTS LINUX PEER ARCH ACCEL JOBS AUTHOR VERSION KERNEL GDB CELL
 
 # The shell takes the folder from the environment, so that no path is split.
 PYTHON = "$$BUILD/venv/bin/python" -B
@@ -26,9 +26,10 @@ kernels   = harness.kernel.images
 export    = harness.kernel.export
 initramfs = harness.vm.initramfs
 shell     = harness.vm.shell
+config    = checks.cells
 
 .PHONY: help setup tools tools-all requirements bench bench-boot bench-demotion replay replay-boot replay-parallel \
-	replay-demotion compare shell probes check test test-all review outbox report clean $(STAGES)
+	replay-demotion compare shell config probes check test test-all review outbox report clean $(STAGES)
 .NOTPARALLEL:
 
 help:
@@ -46,6 +47,7 @@ help:
 	@echo 'make review     check the patches as their reviewers would: style, builds, boots, KUnit, sparse, coccicheck, 7.2.y...'
 	@echo 'make outbox     write the patches as mails by AUTHOR, signed off, addressed, for version VERSION; nothing sends them'
 	@echo 'make shell      a shell in the VM, with the devices of make bench and all programs; Ctrl-D ends it'
+	@echo 'make config CELL=name  print the configuration of a test cell'\''s kernel; without CELL=, their names'
 	@echo 'make probes     run the two small programs behind claims about the CPU'
 	@echo 'make report     show the last measurement again'
 	@echo 'make export     write series/ anew from the branch `series` in BUILD/source-*/series'
@@ -75,6 +77,7 @@ help:
 	@echo 'VERSION=n    of the patches (else the one after the last that a tag sent/TOPIC-vN of this repository marks as sent;'
 	@echo '             tag what you sent: the next version is compared with it)'
 	@echo 'JOBS=n       parallel compilations (else one per processor)'
+	@echo 'CELL=table/name  the cell of make config'
 	@echo 'BUILD=build  where everything is made'
 
 setup:
@@ -93,11 +96,8 @@ requirements:
 			--generate-hashes --no-header --no-annotate $$list.in; } >$$list.tmp && mv $$list.tmp $$list.txt || exit 1; \
 	done
 
-bench bench-demotion replay replay-boot replay-parallel replay-demotion compare shell $(STAGES): setup
+bench bench-boot bench-demotion replay replay-boot replay-parallel replay-demotion compare shell config $(STAGES): setup
 	@$(PYTHON) -m $($@)
-
-bench-boot: setup
-	@SIZE="$${SIZE:-64G}" $(PYTHON) -m $($@)
 
 review:
 	@$(SETUP) review

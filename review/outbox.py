@@ -10,7 +10,6 @@ A tag sent/TOPIC-vN of this project marks the commit whose series/TOPIC was sent
 import contextlib
 import json
 import mailbox
-import os
 import re
 import shlex
 import shutil
@@ -242,20 +241,17 @@ def write_sets(
 
 
 def run_outbox(
-    options: Options,
-    env: Mapping[str, str] = os.environ,
-    series: Path = ROOT / "series",
-    project: Path = ROOT,
+    options: Options, series: Path = ROOT / "series", project: Path = ROOT
 ) -> list[Path]:
     """Write each topic as a set to send and return the folders.
 
     Raises UserError, before anything is written, when AUTHOR= is malformed, VERSION= is not the
     next one, a folder exists, or several patches have no cover letter.
     """
-    author = read_author(env.get("AUTHOR", ""))
+    author = read_author(options.author)
     versions, outbox = {}, options.build / "outbox"
     for topic in list_topics(series):
-        number = choose_version(env.get("VERSION", ""), topic.name, list_sent(project, topic.name))
+        number = choose_version(options.version, topic.name, list_sent(project, topic.name))
         versions[topic], folder = number, outbox / f"{topic.name}-v{number}"
         if folder.exists():
             raise UserError(

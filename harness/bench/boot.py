@@ -74,7 +74,7 @@ def boot_shapes(options: Options, setup: Setup, logs: Path) -> list[Run]:
                 what = f"boot {len(runs) + 1}/{of} ({kernel.name}, {guest}, {setup.accelerator})"
                 announce(what)
                 log = logs / f"{number}-{cpus}-{nodes}-{name}.log"
-                boot = boot_shape(setup, kernel, options.gib, cpus, nodes, log, what)
+                boot = boot_shape(setup, kernel, options.ram_gib, cpus, nodes, log, what)
                 runs.append(Run(name, cpus, nodes, boot))
     return runs
 
@@ -173,7 +173,7 @@ def format_verdict(runs: list[Run]) -> str:
 
 def run_boots(options: Options) -> None:
     """Boot, compare, and write table and samples; Raises UserError as check_zones() does."""
-    need_memory(0, (), options.gib, max(0, options.gib - RAM_GIB))
+    need_memory(0, (), options.ram_gib, max(0, options.ram_gib - RAM_GIB))
     setup = make_setup(options)
     folder = options.name_result("bench-boot")
     with keep_consoles(folder) as new:
@@ -183,7 +183,7 @@ def run_boots(options: Options) -> None:
             | {"cpus": run.cpus, "nodes": run.nodes, **dataclasses.asdict(run.boot)}
             for run in runs
         ]
-        samples = setup.describe(options) | {"boots": entries}
+        samples = setup.describe(options) | {"gib": options.ram_gib, "boots": entries}
         (new / "samples.json").write_text(json.dumps(samples, indent=1) + "\n")
         table = format_table(samples, runs)
         (new / "table.txt").write_text(table)

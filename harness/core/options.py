@@ -20,8 +20,10 @@ ACCELS = ("kvm", "tcg", "icount")
 class Options:
     """What the user can choose.
 
-    gib is the size of each device. arch is the architecture of the guest. accel is one of ACCELS,
-    or empty if the harness is to choose. peer is a folder, a commit or empty.
+    gib is the size of each device, ram_gib the RAM of make bench-boot; SIZE= is either. arch is the
+    architecture of the guest. accel is one of ACCELS, or empty if the harness is to choose. peer is
+    a folder, a commit or empty. kernel is the one of make shell, and gdb says that it waits for a
+    debugger. author and version are for make outbox, cell is for make config.
     """
 
     gib: int
@@ -33,6 +35,12 @@ class Options:
     build: Path
     arch: str = GUESTS[0]
     peer: str = ""
+    ram_gib: int = 64
+    kernel: str = "series"
+    gdb: bool = False
+    author: str = ""
+    version: str = ""
+    cell: str = ""
 
     def name_result(self, target: str) -> Path:
         """Return the folder that holds what a target of make measured in the VM."""
@@ -67,18 +75,23 @@ def read_choice(env: Mapping[str, str], name: str, choices: tuple[str, ...], def
     return text
 
 
-def read_options(env: Mapping[str, str] = os.environ) -> Options:
-    """Return the options that the environment sets.
-
-    Raises UserError when a variable is bad; the message names it.
-    """
-    size = env.get("SIZE") or "100G"
+def read_size(env: Mapping[str, str], default: int) -> int:
+    """Return the GiB of SIZE, or default if it is empty; Raises UserError on any other text."""
+    size = env.get("SIZE") or f"{default}G"
     match = re.fullmatch(r"([0-9]{1,4})G", size)
     if not match or int(match[1]) not in SIZES:
         least, most = SIZES[0], SIZES[-1]
         raise UserError(
             f"SIZE={size} must be a whole number of GiB from {least}G to {most}G, e.g. 100G"
         )
+    return int(match[1])
+
+
+def read_options(env: Mapping[str, str] = os.environ) -> Options:
+    """Return the options that the environment sets.
+
+    Raises UserError when a variable is bad; the message names it.
+    """
     accel = read_choice(env, "ACCEL", ACCELS, "")
     arch = read_choice(env, "ARCH", GUESTS, GUESTS[0])
     if accel == "kvm" and arch != GUESTS[0]:
@@ -87,7 +100,8 @@ def read_options(env: Mapping[str, str] = os.environ) -> Options:
     check_path("BUILD", build)
     check_path("the checkout", ROOT)
     return Options(
-        gib=int(match[1]),
+        gib=read_size(env, 100),
+        ram_gib=read_size(env, 64),
         rebinds=read_count(env, "REBINDS", 30, 1000),
         boots=read_count(env, "BOOTS", 2, 100),
         linux=Path(env["LINUX"]).resolve() if env.get("LINUX") else None,
@@ -96,4 +110,9 @@ def read_options(env: Mapping[str, str] = os.environ) -> Options:
         build=build,
         arch=arch,
         peer=env.get("PEER") or "",
+        kernel=read_choice(env, "KERNEL", ("base", "series"), "series"),
+        gdb=read_choice(env, "GDB", ("0", "1"), "0") == "1",
+        author=env.get("AUTHOR") or "",
+        version=env.get("VERSION") or "",
+        cell=env.get("CELL") or "",
     )

@@ -18,7 +18,7 @@ from pathlib import Path
 from harness.core.command import end, spawn
 from harness.core.errors import UserError
 from harness.core.folders import lock_build
-from harness.core.options import read_choice, read_options
+from harness.core.options import read_options
 from harness.core.progress import announce
 from harness.core.stages import run_program
 from harness.kernel.config import BOOTED
@@ -29,7 +29,6 @@ from harness.vm.devices import list_devices
 from harness.vm.guest import Guest, check_qemu, need_memory
 from harness.vm.initramfs import make_initramfs
 
-KERNELS = ("base", "series")
 # Where QEMU waits for a debugger: what its -s takes, but for this machine only.
 PORT = 1234
 CONTROL_D = b"\n\x04"
@@ -143,15 +142,16 @@ def open_shell(guest: Guest, port: int = 0) -> None:
 def run_shell() -> None:
     """Build what is needed and open the shell; Raises UserError as the stages do."""
     options = read_options()
-    name = read_choice(os.environ, "KERNEL", KERNELS, "series")
-    port = PORT * int(read_choice(os.environ, "GDB", ("0", "1"), "0"))
+    port = PORT * options.gdb
     if port:
         check_port(port)
     # Not for as long as the shell is open: QEMU has read kernel and initramfs by then.
     with lock_build(options.build):
         check_qemu(options.arch)
         trees = apply_series(options)
-        kernel = build_kernel(options, name, getattr(trees, name), BOOTED[options.arch])
+        kernel = build_kernel(
+            options, options.kernel, getattr(trees, options.kernel), BOOTED[options.arch]
+        )
         image = make_initramfs(options, trees.series)
         need_memory(options.gib, list_devices(options.arch))
         accel = choose_accel(options, kernel, image)

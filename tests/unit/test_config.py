@@ -5,8 +5,9 @@ import re
 
 import pytest
 
-from checks import compile, kunit
+from checks import cells, compile, kunit
 from harness.core.architectures import ARCHITECTURES, GUESTS
+from harness.core.errors import UserError
 from harness.kernel import config
 from harness.replay import build
 
@@ -55,3 +56,13 @@ def test_each_architecture_is_compiled_for_and_tested() -> None:
     assert compiled == known
     assert kunits == {one for one in known if one.qemu or one.name == "um"}
     assert replayed == {one for one in known if one.library}
+
+
+def test_configuration_of_a_cell_is_printed() -> None:
+    names = cells.show_config("").splitlines()
+    assert "sanitizers/kmsan" in names and "kunit/um" in names and "replay/clang" in names
+    text = cells.show_config("sanitizers/kmsan")
+    for part in ("configs/guest.config", "clang", "CONFIG_KMSAN=y", "CONFIG_ZONE_DEVICE=y"):
+        assert part in text
+    with pytest.raises(UserError, match="CELL=kmsan must be one of .*sanitizers/kmsan"):
+        cells.show_config("kmsan")

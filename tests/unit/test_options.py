@@ -41,6 +41,8 @@ def test_measurements_do_not_mix() -> None:
         ("BOOTS", "1.5", "BOOTS=1.5"),
         ("JOBS", "x", "JOBS=x"),
         ("ACCEL", "xen", "ACCEL=xen must be one of kvm, tcg, icount"),
+        ("KERNEL", "other", "KERNEL=other must be one of base, series"),
+        ("GDB", "yes", "GDB=yes must be one of 0, 1"),
     ],
 )
 def test_bad_option(name: str, value: str, message: str) -> None:
@@ -50,4 +52,9 @@ def test_bad_option(name: str, value: str, message: str) -> None:
 
 def test_default_options() -> None:
     o = options.read_options({"SIZE": "", "REBINDS": ""})
-    assert (o.gib, o.rebinds, o.boots, o.linux, o.accel) == (100, 30, 2, None, "")
+    assert (o.gib, o.ram_gib, o.rebinds, o.boots, o.linux, o.accel) == (100, 64, 30, 2, None, "")
+    assert (o.kernel, o.gdb, o.author, o.version, o.cell) == ("series", False, "", "", "")
+    o = options.read_options(
+        {"SIZE": "3G", "KERNEL": "base", "GDB": "1", "AUTHOR": "a", "CELL": "c"}
+    )
+    assert (o.gib, o.ram_gib, o.kernel, o.gdb, o.author, o.cell) == (3, 3, "base", True, "a", "c")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The sets that `make outbox` writes: by whom, to whom, with what, and what stops it."""
 
+import dataclasses
 import email
 import email.policy
 import mailbox
@@ -45,13 +46,13 @@ def project(tmp_path: Path, toy_series: Path) -> Path:
 def write(
     toy_options: options.Options, toy_series: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Write:
-    """Run the stage on the toy, with variables of make."""
+    """Run the stage on the toy, with more options."""
     script = tree.apply_series(toy_options, toy_series).series / "scripts/get_maintainer.pl"
     script.parent.mkdir()
     script.write_text(MAINTAINER)
     script.chmod(0o755)
-    return lambda **env: outbox.run_outbox(
-        toy_options, {"AUTHOR": AUTHOR} | env, toy_series, project
+    return lambda **more: outbox.run_outbox(
+        dataclasses.replace(toy_options, author=AUTHOR, **more), toy_series, project
     )
 
 
@@ -226,7 +227,7 @@ def test_second_version(
         command.git(project, "tag", f"sent/{name}-v1")
     patch = toy_series / "a/0002-mm-improve-line-9.patch"
     patch.write_text(patch.read_text().replace("better 9", "best 9"))
-    cover = (write(VERSION="2")[0] / COVER).read_text()
+    cover = (write(version="2")[0] / COVER).read_text()
     assert "Subject: [PATCH v2 0/2] mm: improve lines" in cover
     assert "Range-diff versus v1:\n" in cover and "-+better 9;" in cover and "++best 9;" in cover
     assert "++Signed-off-by" not in cover
@@ -234,7 +235,7 @@ def test_second_version(
 
 
 def test_second_version_of_the_unknown(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "Range-diff" not in (write(VERSION="2")[0] / COVER).read_text()
+    assert "Range-diff" not in (write(version="2")[0] / COVER).read_text()
     assert "no tag sent/a-v1, so no range-diff" in capsys.readouterr().out
 
 

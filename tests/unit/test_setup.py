@@ -116,6 +116,15 @@ def test_bad_build_installs_nothing(target: str, name: str, fake: Fake, tmp_path
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.parametrize(
+    ("words", "told"), [([], "build"), (["BUILD="], "build"), (["BUILD=a b"], "a b")]
+)
+def test_empty_build_is_the_default(words: list[str], told: str) -> None:
+    """As a part of a path, it would be the root."""
+    show = ["make", "-s", "--eval=show:;@echo $$BUILD", "show"]
+    assert command.run([*show, *words], "make", cwd=folders.ROOT) == f"{told}\n"
+
+
 def test_other_bad_variable_installs_nothing(fake: Fake, tmp_path: Path) -> None:
     said = make("bench", fake, BUILD=str(tmp_path / "build"), SIZE="1T")
     assert "error: SIZE=1T must be a whole number of GiB" in said

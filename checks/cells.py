@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`make config CELL=NAME`: the kernel configuration of a test cell, its fragments merged."""
+
+from checks import compile, kunit, sanitizers
+from harness.core.errors import UserError
+from harness.core.options import read_options
+from harness.core.stages import run_program
+from harness.kernel.config import BOOTED, KernelConfig
+from harness.replay import build
+
+
+def list_configs() -> dict[str, KernelConfig]:
+    """Return the configurations of all cells, by the table that a cell is in and its name there."""
+    tables = {
+        "vm": BOOTED,
+        "kunit": {name: kernel.config for name, kernel in kunit.KERNELS.items()},
+        "sanitizers": {name: checker.config for name, checker in sanitizers.CHECKERS.items()},
+        "objects": {target.name: target.choose(target.zone_device) for target in compile.TARGETS},
+        "replay": build.CONFIGS,
+    }
+    return {
+        f"{table}/{name}": config
+        for table, those in tables.items()
+        for name, config in those.items()
+    }
+
+
+def show_config(cell: str) -> str:
+    """Return what `make allnoconfig` is given for a cell, or the names of all cells.
+
+    Raises UserError when there is no such cell.
+    """
+    configs = list_configs()
+    if not cell:
+        return "\n".join(configs)
+    if cell not in configs:
+        raise UserError(f"CELL={cell} must be one of {', '.join(configs)}")
+    config = configs[cell]
+    head = [
+        f"# {cell}: allnoconfig, then",
+        *(f"# configs/{name}.config" for name in config.fragments),
+    ]
+    return "\n".join([*head, f"# compiler: {config.tools.cc}", config.text()]).rstrip()
+
+
+if __name__ == "__main__":
+    run_program(lambda: print(show_config(read_options().cell)))
