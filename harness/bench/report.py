@@ -4,7 +4,6 @@
 import json
 import math
 import statistics
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from harness.core.options import read_options
 from harness.core.stages import run_program
 
 JIFFIES = 2
-LEAST = 3
 UNITS = {"icount": "million instructions"}
 # What the reader of a table must know, by the accelerator.
 WARNINGS = {
@@ -29,57 +27,6 @@ WARNINGS = {
     ),
 }
 KINDS = {"first": "memmap, first bind", "memmap": "memmap, rebind", "bind": "whole bind, rebind"}
-
-
-@dataclass(frozen=True)
-class Summary:
-    """The statistics of one sample, in its unit.
-
-    low to high is the 95 % confidence interval of the mean. Both are nan below LEAST values.
-    """
-
-    n: int
-    least: float
-    median: float
-    mean: float
-    stdev: float
-    low: float
-    high: float
-
-
-def compute_quantile(freedom: int) -> float:
-    """Return the two-sided 95 % point of Student's t distribution, within 0.001."""
-    scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(
-        freedom * math.pi
-    )
-
-    def inside(point: float, parts: int = 2000) -> float:
-        width = point / parts
-        ends: list[float] = [
-            scale * (1 + (i * width) ** 2 / freedom) ** (-(freedom + 1) / 2)
-            for i in range(parts + 1)
-        ]
-        return 2 * width / 3 * (ends[0] + 4 * sum(ends[1::2]) + 2 * sum(ends[2:-1:2]) + ends[-1])
-
-    low, high = 1.9, 13.0
-    while high - low > 1e-4:
-        middle = (low + high) / 2
-        low, high = (middle, high) if inside(middle) < 0.95 else (low, middle)
-    return low
-
-
-def summarise(values: list[float]) -> Summary:
-    """Return the statistics of values, of which there must be at least one."""
-    mean = statistics.fmean(values)
-    spread = statistics.stdev(values) if len(values) > 1 else math.nan
-    half = (
-        compute_quantile(len(values) - 1) * spread / math.sqrt(len(values))
-        if len(values) >= LEAST
-        else math.nan
-    )
-    return Summary(
-        len(values), min(values), statistics.median(values), mean, spread, mean - half, mean + half
-    )
 
 
 def is_possible(memmap: float, bind: float) -> bool:
@@ -156,10 +103,6 @@ def make_label(samples: dict[str, Any]) -> str:
 
 def format_table(samples: dict[str, Any]) -> str:
     """Return the table as text."""
-
-    def number(value: float, places: int = 1) -> str:
-        return "-" if math.isnan(value) else f"{value:.{places}f}"
-
     rows = [
         "ZONE_DEVICE memmap initialisation, "
         f"{'time in ' * (name_unit(samples) == 'ms')}{name_unit(samples)}",
@@ -167,25 +110,22 @@ def format_table(samples: dict[str, Any]) -> str:
         "pages: " + ", ".join(f"{device} {pages}" for device, pages in samples["pages"].items()),
         "",
         f"{'device':12}{'what':20}{'kernel':8}{'n':>4}{'min':>9}"
-        f"{'median':>9}{'mean':>9}{'stdev':>8}  {'95% of mean':18}{'change':>8}",
+        f"{'median':>9}{'mean':>9}{'stdev':>8}{'change':>9}",
     ]
     for device in samples["pages"]:
         for kind, name in KINDS.items():
             both = {
-                kernel: summarise(select_values(samples, kernel, device, kind))
+                kernel: select_values(samples, kernel, device, kind)
                 for kernel in ("base", "series")
             }
-            for kernel, s in both.items():
-                interval = "-" if math.isnan(s.low) else f"{s.low:.1f} - {s.high:.1f}"
-                delta = (
-                    f"{compute_change(both['base'].mean, s.mean):+.1f} %"
-                    if kernel == "series"
-                    else ""
-                )
+            means = {kernel: statistics.fmean(values) for kernel, values in both.items()}
+            for kernel, values in both.items():
+                spread = f"{statistics.stdev(values):.1f}" if len(values) > 1 else "-"
+                change = f"{compute_change(*means.values()):+.1f} %" * (kernel == "series")
                 rows.append(
-                    f"{device:12}{name:20}{kernel:8}{s.n:4}{number(s.least):>9}"
-                    f"{number(s.median):>9}{number(s.mean):>9}{number(s.stdev):>8}  "
-                    f"{interval:18}{delta:>8}".rstrip()
+                    f"{device:12}{name:20}{kernel:8}{len(values):4}{min(values):9.1f}"
+                    f"{statistics.median(values):9.1f}{means[kernel]:9.1f}{spread:>8}"
+                    f"{change:>9}".rstrip()
                 )
     if jumped := count_excluded(samples):
         rows += [
