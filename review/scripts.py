@@ -4,14 +4,13 @@
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from checks.warnings import find_added, strip_lines
-from harness.core.command import git, run
+from harness.core.command import run
 from harness.core.errors import UserError
-from harness.kernel.patches import Patch
+from harness.kernel.patches import Patch, checkout_commit
 from review import lint
 from review.verdict import Verdict, ask_tool
 
@@ -92,20 +91,6 @@ def run_shellcheck(base: Path, name: str, where: Path) -> list[str]:
     )
 
 
-def extract_files(worktrees: Path, commit: str, names: list[str], where: Path) -> None:
-    """Write those files of names that a commit has to the folder where."""
-    for row in git(worktrees / "base", "ls-tree", "-r", commit, "--", *names).splitlines():
-        mode, name = row.split(" ", 1)[0], row.split("\t", 1)[1]
-        (where / name).parent.mkdir(parents=True, exist_ok=True)
-        (where / name).write_text(
-            run(
-                ["git", "-C", worktrees / "base", "cat-file", "blob", row.split()[2]],
-                f"reading {name}",
-            )
-        )
-        (where / name).chmod(int(mode[-3:], 8))
-
-
 def make_tool_check(
     tool: Callable[[Path, str, Path], list[str]],
 ) -> Callable[[Path, Patch], Verdict]:
@@ -117,17 +102,9 @@ def make_tool_check(
     def check(worktrees: Path, patch: Patch) -> Verdict:
         names, said = lint.list_touched(patch.patch.read_text()), []
         for commit in (patch.parent, patch.commit):
-            with tempfile.TemporaryDirectory() as folder:
-                where = Path(folder)
-                extract_files(worktrees, commit, names, where)
-                said.append(
-                    [
-                        line
-                        for name in names
-                        if (where / name).exists()
-                        for line in tool(worktrees / "base", name, where)
-                    ]
-                )
+            where = checkout_commit(worktrees, commit)
+            there = [name for name in names if (where / name).exists()]
+            said.append([line for name in there for line in tool(worktrees / "base", name, where)])
         return Verdict(find_added(*said), f"{len(said[0])} -> {len(said[1])}")
 
     return check
@@ -136,23 +113,11 @@ def make_tool_check(
 def check_maintainers(worktrees: Path, patch: Patch) -> Verdict:
     """Find new files that only THE REST in MAINTAINERS covers, as the patch leaves that file."""
     names, found = lint.list_new(patch.patch.read_text()), []
-    with tempfile.TemporaryDirectory() as folder:
-        where = Path(folder)
-        extract_files(worktrees, patch.commit, [*names, "MAINTAINERS"], where)
-        for name in names:
-            command: list[str | Path] = [
-                worktrees / "base/scripts/get_maintainer.pl",
-                "--no-tree",
-                f"--mpath={where / 'MAINTAINERS'}",
-                "--no-git",
-                "--no-git-fallback",
-            ]
-            lines = "\n".join(
-                run(
-                    [*command, "--sections", "-f", name], f"get_maintainer.pl {name}", cwd=where
-                ).splitlines()
-            )
-            sections = {section.split("\n", 1)[0] for section in lines.strip().split("\n\n")}
-            if not sections - EVERYTHING:
-                found.append(f"{name} is not in any section of MAINTAINERS")
+    where = checkout_commit(worktrees, patch.commit)
+    ask: list[str | Path] = [worktrees / "base/scripts/get_maintainer.pl", "--no-tree"]
+    ask += [f"--mpath={where / 'MAINTAINERS'}", "--no-git", "--no-git-fallback", "--sections", "-f"]
+    for name in names:
+        said = run([*ask, name], f"get_maintainer.pl {name}", cwd=where)
+        if {section.split("\n", 1)[0] for section in said.strip().split("\n\n")} <= EVERYTHING:
+            found.append(f"{name} is not in any section of MAINTAINERS")
     return Verdict(found, f"{len(names)} new")
