@@ -2,7 +2,7 @@
 
 # An empty BUILD= is the default, here as in harness/core/options.py.
 override BUILD := $(or $(BUILD),build)
-export BUILD SIZE REBINDS BOOTS LINUX PEER ARCH ACCEL JOBS AUTHOR VERSION KERNEL GDB CELL
+export BUILD SIZE REBINDS BOOTS LINUX PEER ARCH ACCEL JOBS AUTHOR KERNEL GDB CELL
 
 # The shell takes the folder from the environment, so that no path is split.
 PYTHON = "$$BUILD/venv/bin/python" -B
@@ -45,7 +45,7 @@ help:
 	@echo 'make replay-demotion  the same for the copy of folios to a lower tier, and what it evicts from the caches'
 	@echo 'make compare    show the races kept in results/, by CPU: one table, one picture'
 	@echo 'make review     check the patches as their reviewers would: style, builds, boots, KUnit, sparse, coccicheck, 7.2.y...'
-	@echo 'make outbox     write the patches as mails by AUTHOR, signed off, addressed, for version VERSION; nothing sends them'
+	@echo 'make outbox     write the patches as mails by AUTHOR, signed off, addressed; nothing sends them'
 	@echo 'make shell      a shell in the VM, with the devices of make bench and all programs; Ctrl-D ends it'
 	@echo 'make config CELL=name  print the configuration of a test cell'\''s kernel; without CELL=, their names'
 	@echo 'make probes     run the two small programs behind claims about the CPU'
@@ -74,8 +74,6 @@ help:
 	@echo 'KERNEL=series  or base: the kernel of make shell'
 	@echo 'GDB=1        let the VM of make shell wait for a debugger, and say how to attach it'
 	@echo 'AUTHOR="Name <mail>"  who sends the patches, for make outbox'
-	@echo 'VERSION=n    of the patches (else the one after the last that a tag sent/TOPIC-vN of this repository marks as sent;'
-	@echo '             tag what you sent: the next version is compared with it)'
 	@echo 'JOBS=n       parallel compilations (else one per processor)'
 	@echo 'CELL=table/name  the cell of make config'
 	@echo 'BUILD=build  where everything is made'

@@ -4,7 +4,8 @@
 b4 writes the mails. This file gives b4 what `b4 prep` would have kept since the last version, in
 a repository that is made for it and thrown away. docs/sending.md says which part is whose.
 
-A tag sent/TOPIC-vN of this project marks the commit whose series/TOPIC was sent as version N.
+A tag sent/TOPIC-vN of this project marks the commit whose series/TOPIC was sent as version N. The
+next version is N+1.
 """
 
 import contextlib
@@ -22,7 +23,7 @@ from harness.core.cache import digest, scratch
 from harness.core.command import git, run
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
-from harness.core.options import Options, read_count
+from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.core.stages import run_stage
 from harness.kernel.export import COVER, SHORTLOG, is_rfc
@@ -63,35 +64,14 @@ def read_author(text: str) -> tuple[str, str]:
     return match[1], match[2]
 
 
-def list_sent(project: Path, topic: str) -> list[int]:
-    """Return the versions that the project's tags call sent; none if it is no repository."""
+def find_last(project: Path, topic: str) -> int:
+    """Return the last version of a topic that the project's tags call sent, or 0."""
     try:
         tags = git(project, "tag", "--list", f"sent/{topic}-v*").split()
     except UserError:
-        return []
+        return 0
     numbers = (tag.removeprefix(f"sent/{topic}-v") for tag in tags)
-    return sorted(int(number) for number in numbers if re.fullmatch(r"[1-9]\d*", number))
-
-
-def choose_version(text: str, topic: str, known: list[int]) -> int:
-    """Return the version to write: VERSION=, else the one after the last that was sent.
-
-    Version 2 may come without a tag for version 1, as that can have been sent
-    from elsewhere; it then has no range-diff. Raises UserError on any other gap.
-    """
-    last = known[-1] if known else 0
-    number = read_count({"VERSION": text}, "VERSION", last + 1, 999)
-    if number <= last:
-        raise UserError(
-            f"VERSION={number} of {topic} was sent, as the tag sent/{topic}-v{last} says: "
-            f"the next one is {last + 1}"
-        )
-    if number > max(last, 1) + 1:
-        raise UserError(
-            f"VERSION={number}, but nothing says that version {number - 1} of {topic} was sent: "
-            f"run 'git tag sent/{topic}-v{number - 1} COMMIT' for the commit that was"
-        )
-    return number
+    return max((int(number) for number in numbers if re.fullmatch(r"[1-9]\d*", number)), default=0)
 
 
 def name_change(topic: str) -> str:
@@ -217,12 +197,10 @@ def write_sets(
             name, change = topic.name, name_change(topic.name)
             announce(f"writing {name}, version {number}, by {author[0]} <{author[1]}>")
             template = TEMPLATE if options.linux else TEMPLATE.replace(BASE, "")
-            if number - 1 in list_sent(project, name):
+            if number > 1:
                 desk.commit_sent(project, name, number - 1, start)
             else:
                 template = template.replace(RANGE_DIFF, "")
-                if number > 1:
-                    say(f"no tag sent/{name}-v{number - 1}, so no range-diff")
             (home / "template").write_text(template)
             end = desk.commit_version(name, number, start, list_files(topic))
             about = [] if options.linux else [f"Base: {describe_base(trees)}"]
@@ -245,14 +223,14 @@ def run_outbox(
 ) -> list[Path]:
     """Write each topic as a set to send and return the folders.
 
-    Raises UserError, before anything is written, when AUTHOR= is malformed, VERSION= is not the
-    next one, a folder exists, or several patches have no cover letter.
+    Raises UserError, before anything is written, when AUTHOR= is malformed, a
+    folder exists, or several patches have no cover letter.
     """
     author = read_author(options.author)
     versions, outbox = {}, options.build / "outbox"
     for topic in list_topics(series):
-        number = choose_version(options.version, topic.name, list_sent(project, topic.name))
-        versions[topic], folder = number, outbox / f"{topic.name}-v{number}"
+        versions[topic] = find_last(project, topic.name) + 1
+        folder = outbox / f"{topic.name}-v{versions[topic]}"
         if folder.exists():
             raise UserError(
                 f"{folder} exists and is not overwritten: "

@@ -23,7 +23,7 @@ class Options:
     gib is the size of each device, ram_gib the RAM of make bench-boot; SIZE= is either. arch is the
     architecture of the guest. accel is one of ACCELS, or empty if the harness is to choose. peer is
     a folder, a commit or empty. kernel is the one of make shell, and gdb says that it waits for a
-    debugger. author and version are for make outbox, cell is for make config.
+    debugger. author is for make outbox, cell for make config.
     """
 
     gib: int
@@ -39,7 +39,6 @@ class Options:
     kernel: str = "series"
     gdb: bool = False
     author: str = ""
-    version: str = ""
     cell: str = ""
 
     def name_result(self, target: str) -> Path:
@@ -113,6 +112,5 @@ def read_options(env: Mapping[str, str] = os.environ) -> Options:
         kernel=read_choice(env, "KERNEL", ("base", "series"), "series"),
         gdb=read_choice(env, "GDB", ("0", "1"), "0") == "1",
         author=env.get("AUTHOR") or "",
-        version=env.get("VERSION") or "",
         cell=env.get("CELL") or "",
     )

@@ -69,27 +69,6 @@ def test_malformed_author(stage: Stage, author: str, tmp_path: Path) -> None:
     assert not (tmp_path / "build/outbox").exists()
 
 
-@pytest.mark.parametrize(
-    "text, known, expected",
-    [
-        ("", [], 1), ("", [1, 2], 3), ("1", [], 1), ("2", [], 2), ("2", [1], 2), ("3", [1, 2], 3),
-        ("0", [], "^VERSION=0 must be a whole number from 1 to 999$"),
-        ("x", [], "VERSION=x must be a"), ("1.5", [], "VERSION=1.5 must be a"),
-        ("-1", [], "VERSION=-1 must be a"), ("1000", [], "VERSION=1000 must be a"),
-        ("3", [], "VERSION=3, but nothing says that version 2 of a was sent: "
-                  "run 'git tag sent/a-v2 COMMIT'"),
-        ("4", [1, 2], "nothing says that version 3 of a was sent"),
-        ("2", [1, 2], "VERSION=2 of a was sent, as the tag sent/a-v2 says: the next one is 3"),
-    ],
-)  # fmt: skip
-def test_version(text: str, known: list[int], expected: int | str) -> None:
-    if isinstance(expected, int):
-        assert outbox.choose_version(text, "a", known) == expected
-    else:
-        with pytest.raises(errors.UserError, match=expected):
-            outbox.choose_version(text, "a", known)
-
-
 def test_set(write: Write, project: Path, toy: Path, toy_series: Path) -> None:
     before = {file: file.read_bytes() for file in toy_series.rglob("*.patch")}
     first, second = write()
@@ -198,6 +177,16 @@ def test_several_patches_without_a_cover_letter(
     assert not (tmp_path / "build/outbox").exists()
 
 
+def test_each_topic_has_its_own_version(write: Write, project: Path) -> None:
+    for tag in ("sent/a-v1", "sent/a-v2", "sent/a-v1-draft", "sent/a-vx"):
+        command.git(project, "tag", tag)
+    first, second = write()
+    assert (first.name, second.name) == ("a-v3", "b-v1")
+    [lone] = second.glob("*.eml")
+    assert f"prerequisite-change-id: {outbox.name_change('a')}:v3\n" in lone.read_text()
+    assert "Range-diff" not in lone.read_text()
+
+
 def test_nothing_is_overwritten(write: Write, tmp_path: Path) -> None:
     home = write()[0]
     (home / "0001-mm-improve-line-3.eml").write_text("edited by hand")
@@ -220,23 +209,15 @@ def test_request_for_comments(write: Write, toy_series: Path) -> None:
     ]
 
 
-def test_second_version(
-    write: Write, project: Path, toy_series: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_second_version(write: Write, project: Path, toy_series: Path) -> None:
     for name in ("a", "b"):
         command.git(project, "tag", f"sent/{name}-v1")
     patch = toy_series / "a/0002-mm-improve-line-9.patch"
     patch.write_text(patch.read_text().replace("better 9", "best 9"))
-    cover = (write(version="2")[0] / COVER).read_text()
+    cover = (write()[0] / COVER).read_text()
     assert "Subject: [PATCH v2 0/2] mm: improve lines" in cover
     assert "Range-diff versus v1:\n" in cover and "-+better 9;" in cover and "++best 9;" in cover
     assert "++Signed-off-by" not in cover
-    assert "no range-diff" not in capsys.readouterr().out
-
-
-def test_second_version_of_the_unknown(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "Range-diff" not in (write(version="2")[0] / COVER).read_text()
-    assert "no tag sent/a-v1, so no range-diff" in capsys.readouterr().out
 
 
 def test_second_version_on_another_base(
