@@ -57,7 +57,8 @@ int numa_nearest_node(int node, unsigned int state)
 }
 
 #ifdef CONFIG_X86
-static struct task_struct task = { .static_prio = DEFAULT_PRIO };
+/* An ordinary task: padata gives others no helper. */
+static struct task_struct task = { .static_prio = DEFAULT_PRIO, .prio = DEFAULT_PRIO };
 struct task_struct *task_pointer = &task;
 asm(".globl current_task, const_current_task\n"
 	".set current_task, task_pointer\n"		/* clang */
@@ -114,6 +115,13 @@ bool queue_work_on(int cpu, struct workqueue_struct *wq, struct work_struct *wor
 {
 	replay_queue(run_work, work);
 	return true;
+}
+
+/* Only the series asks: its workers may use all CPUs. */
+unsigned int workqueue_unbound_nr_cpus(void);
+unsigned int workqueue_unbound_nr_cpus(void)
+{
+	return cpumask_weight(&__cpu_online_mask);
 }
 
 bool cancel_work_sync(struct work_struct *work)

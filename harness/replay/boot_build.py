@@ -94,16 +94,12 @@ def link_program(kernel: Objects, sides: Sequence[Path], made: Path) -> Path:
     return build.link_program(kernel, sides, made, BOOT, IMPORTED)
 
 
-def mutate(kernel: Objects, name: str, file: str, edits: Sequence[Sequence[str]]) -> Path:
-    """Return the object of mm/FILE.c of the series after edits; see mutate_object()."""
-    return build.mutate_object(kernel, name, edits, f"mm/{file}")
-
-
 def build_mutant(
     before: Objects, after: Objects, name: str, file: str, edits: Sequence[Sequence[str]]
 ) -> Path:
-    """Return a boot replay program whose series has edits in mm/FILE.c."""
-    changed = {file: mutate(after, name, file, edits)}
+    """Return a boot replay program whose series has edits in FILE, such as mm/page_alloc.c."""
+    part = build.find_part(file).removeprefix("mm/")
+    changed = {part: build.mutate_object(after, name, edits, file)}
     sides = [link_side(before, "base"), link_side(after, "mutant", "series", changed)]
     return link_program(after, sides, after.out / name)
 

@@ -281,32 +281,36 @@ def link_program(
     return part.rename(made)
 
 
-def mutate_object(
-    after: Objects,
-    name: str,
-    edits: Sequence[Sequence[str]],
-    file: str = "mm/mm_init",
-    suffix: str = ".c",
-) -> Path:
-    """Return the object of the series' FILE.c after edits, pairs of an old and a new text.
+def find_part(file: str) -> str:
+    """Return the object that shows a change of FILE, without its suffix: a header's C file."""
+    return file.rpartition(".")[0]
 
-    A suffix of ".S" names an assembly file.
+
+def mutate_object(
+    after: Objects, name: str, edits: Sequence[Sequence[str]], file: str = "mm/mm_init.c"
+) -> Path:
+    """Return the object of the series' FILE after edits, pairs of an old and a new text.
+
+    FILE is a C or an assembly file, or the header of a C file.
 
     Raises UserError if an old text does not occur exactly once.
     """
-    original = after.tree / f"{file}{suffix}"
+    original = after.tree / file
     text = original.read_text()
     for old, new in edits:
         if text.count(old) != 1:
             raise UserError(
-                f"mutation {name}: {text.count(old)} times in {file}{suffix}, not once: {old!r}"
+                f"mutation {name}: {text.count(old)} times in {file}, not once: {old!r}"
             )
         text = text.replace(old, new)
-    source = after.out / f"{name}{suffix}"
+    folder = after.out / "mutations" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    source = folder / original.name
     source.write_text(text)
-    made = source.with_suffix(f".{original.stem}.o")
-    flags = ["-D__ASSEMBLY__"] * (suffix == ".S")
-    return after.compile(source, made, f"-I{original.parent}", *flags)
+    if source.suffix == ".h":
+        source = Path(shutil.copy(original.with_suffix(".c"), folder))
+    flags = ["-D__ASSEMBLY__"] * (source.suffix == ".S")
+    return after.compile(source, source.with_suffix(".o"), f"-I{original.parent}", *flags)
 
 
 def build_mutant(
@@ -314,10 +318,10 @@ def build_mutant(
     after: Objects,
     name: str,
     edits: Sequence[Sequence[str]],
-    file: str = "mm/mm_init",
+    file: str = "mm/mm_init.c",
 ) -> Path:
-    """Return a replay program whose series has edits in FILE.c; see mutate_object()."""
-    changed = {file: mutate_object(after, name, edits, file)}
+    """Return a replay program whose series has edits in FILE; see mutate_object()."""
+    changed = {find_part(file): mutate_object(after, name, edits, file)}
     sides = [link_side(before, "base"), link_side(after, "mutant", "series", changed)]
     return link_program(after, sides, after.out / name)
 

@@ -78,8 +78,7 @@ def build_mutant(
     before: Objects, after: Objects, name: str, file: str, edits: Sequence[Sequence[str]]
 ) -> Path:
     """Return a demotion replay program whose series has edits in FILE, such as mm/util.c."""
-    part, dot, suffix = file.rpartition(".")
-    changed = {part: build.mutate_object(after, name, edits, part, dot + suffix)}
+    changed = {build.find_part(file): build.mutate_object(after, name, edits, file)}
     sides = [link_side(before, "base"), link_side(after, "mutant", "series", changed)]
     return link_program(after, sides, after.out / name)
 

@@ -76,7 +76,12 @@ def test_mutation_is_disassembled(pair: Pair, name: str) -> None:
 )
 def test_mutation_is_found(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
-    made = build.build_mutant(*pair(mutation.get("config", "default")), name, mutation["edits"])
+    made = build.build_mutant(
+        *pair(mutation.get("config", "default")),
+        name,
+        mutation["edits"],
+        mutation.get("file", "mm/mm_init.c"),
+    )
     done = replay(made, "random", "3000")
     assert done.returncode == 1, done.stdout + done.stderr
     where, what = done.stdout.splitlines()[1:3]

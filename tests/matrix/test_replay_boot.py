@@ -13,7 +13,7 @@ from support import Pair, Program, build_once, choose, need
 from harness.core import options
 from harness.core.folders import ROOT
 from harness.kernel import tree
-from harness.replay import boot, boot_build
+from harness.replay import boot, boot_build, build
 from harness.replay.drain import find_undrained
 
 MUTATIONS = tomllib.loads((ROOT / "replay/boot/mutations.toml").read_text())
@@ -25,7 +25,7 @@ SHORT = {
     "page-too-many",
     "freed-at-the-head",
 }
-DRAINED = ("deferred_init_memmap_chunk", "__free_pages_core")
+DRAINED = ("deferred_init_memmap_chunk", "__free_initialised_pages")
 Done = subprocess.CompletedProcess[str]
 
 
@@ -73,7 +73,7 @@ def test_copies_are_drained_before_they_are_freed(pair: Pair, name: str) -> None
 )
 def test_mutation_is_disassembled(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
-    changed = boot_build.mutate(pair("default")[1], name, "mm_init", mutation["edits"])
+    changed = build.mutate_object(pair("default")[1], name, mutation["edits"])
     assert mutation["says"] in "".join(find_undrained(changed, *DRAINED))
 
 
@@ -86,7 +86,7 @@ def test_mutation_is_found(pair: Pair, name: str) -> None:
     made = boot_build.build_mutant(
         *pair(mutation.get("config", "default")),
         name,
-        mutation.get("file", "mm_init"),
+        mutation.get("file", "mm/mm_init.c"),
         mutation["edits"],
     )
     done = run(made, "random", "0", "60")

@@ -45,7 +45,7 @@ def test_mutation_is_found(pair: Pair, name: str) -> None:
         changed = build.mutate_object(pair("default")[1], name, mutation["edits"])
         assert find_undrained(changed, CHUNK) == [mutation["says"]]
         return
-    file = mutation.get("file", "mm/mm_init")
+    file = mutation.get("file", "mm/mm_init.c")
     made = build.build_mutant(*pair("default"), name, mutation["edits"], file)
     # Whether threads meet in a fault is up to chance: on a busy machine it took two seeds.
     for seed in range(1, 9):

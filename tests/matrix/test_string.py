@@ -10,7 +10,7 @@ from harness.core import options
 from harness.core.folders import ROOT
 from harness.kernel import tree
 from harness.replay import build
-from harness.replay.drain import list_instructions
+from harness.replay.drain import read_code
 
 
 @pytest.mark.parametrize("name", choose(["default", "clang"], ("default",)))
@@ -22,5 +22,5 @@ def test_each_memcpy_flushcache_is_a_movnti(
     need(config.missing())
     kernel = build.build_objects(chosen, trees.series, config)
     made = kernel.compile(ROOT / "probes/flushcache.c", tmp_path / "flushcache.o")
-    code = [mnemonic for mnemonic, _ in list_instructions(made, "set_entry").values()]
+    code = [instruction.name for instruction in read_code(made).list_body("set_entry")]
     assert code.count("movnti") == 2, code
