@@ -12,34 +12,12 @@ from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.core.progress import announce
 from harness.core.stages import run_stage
-from harness.kernel.config import BOOTED
 from harness.kernel.tree import apply_series
 from harness.vm.userland import collect_programs, find_program
 
-SELFTEST = "zone_device_memmap"
-
-
-def build_selftest(options: Options, source: Path, name: str = SELFTEST) -> Path:
-    """Build a test of selftests/mm in the worktree source and return its path.
-
-    That folder's Makefile builds it, as a static program.
-    """
-    announce(f"building {name}")
-    made, tools = options.build / f"selftest-{options.arch}", BOOTED[options.arch].tools
-    made.mkdir(exist_ok=True)
-    architecture = tools.architecture
-    args = [
-        f"ARCH={architecture.kernel}",
-        f"CROSS_COMPILE={architecture.cross}",
-        f"OUTPUT={made}",
-        "EXTRA_CFLAGS=-static",
-    ]
-    run(
-        ["make", "-C", source / "tools/testing/selftests/mm", *args, made / name],
-        f"building {name}",
-        log=options.build / f"{name}.log",
-    )
-    return made / name
+# In the guest, a selftest lies as it does in the kernel's tools/testing/selftests.
+SELFTESTS = "tools/testing/selftests"
+SELFTEST = ("mm/zone_device_memmap.sh", "kselftest/ktap_helpers.sh")
 
 
 def make_entry(name: str, mode: int, number: int, data: bytes = b"") -> bytes:
@@ -80,7 +58,6 @@ def make_initramfs(
 
     It is made again each time, which takes a second.
     """
-    test = build_selftest(options, source)
     announce("making the initramfs")
     files = {
         "init": (ROOT / "guest/init").read_bytes(),
@@ -89,7 +66,7 @@ def make_initramfs(
             for script in (ROOT / "guest").iterdir()
             if script.name != "init"
         },
-        f"bin/{SELFTEST}": test.read_bytes(),
+        **{name: (source / SELFTESTS / name).read_bytes() for name in SELFTEST},
         **collect_programs(options),
         **more,
     }

@@ -12,16 +12,6 @@ from harness.kernel import tree
 
 PLANNED = ["one", "two", "three"]
 GREEN = ("1..3", "ok 1 - one", "# devices: dax0.0", "ok 2 - two", "ok 3 - three")
-HMM = """TAP version 13
-1..2
-# Starting 2 tests from 1 test cases.
-#  RUN           hmm.a ...
-# hmm-tests.c:9:a:Expected 1 (1) == 2 (2)
-#            OK  hmm.a
-ok 1 hmm.a
-ok 2 hmm.b
-# PASSED: 2 / 2 tests passed.
-# Totals: pass:2 fail:0 xfail:0 xpass:0 skip:0 error:0"""
 
 
 def write_console(*spoken: str, version: str = "KTAP version 1") -> str:
@@ -110,42 +100,3 @@ def test_console_without_results(trees: tree.Trees, log: Path) -> None:
 def test_results_told_twice(trees: tree.Trees, log: Path) -> None:
     with pytest.raises(errors.UserError, match="began 2 times to tell results, not 1 times"):
         robustness.read_checks(trees.series, write_console(*GREEN) * 2, log)
-
-
-def write_hmm_tests(private: str, coherent: str) -> str:
-    """Return a console on which hmm-tests ran twice."""
-    return "\n".join(f"[ 1.0] zdm: {line}" for line in f"{private}\n{coherent}".split("\n"))
-
-
-def test_hmm_tests(trees: tree.Trees, log: Path) -> None:
-    console = write_hmm_tests(
-        HMM,
-        HMM.replace("ok 1 hmm.a", "not ok 1 hmm.a #  x").replace("hmm.b", "hmm.b # SKIP no page"),
-    )
-    assert robustness.read_hmm_tests(trees.series, console, log) == {
-        "private.hmm.a": "PASS",
-        "private.hmm.b": "PASS",
-        "coherent.hmm.a": "FAIL",
-        "coherent.hmm.b": "SKIP",
-    }
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("ok 2 hmm.b\n", "", "hmm-tests did not keep to their plan"),
-        ("1..2", "1..1", "hmm-tests did not keep to their plan"),
-        ("\nok 2 hmm.b", "\nok 2 hmm.b # XFAIL known", "hmm-tests: # Totals: .* xfail:1"),
-        ("TAP version 13\n", "", "began 1 times to tell results, not 2 times"),
-    ],
-    ids=["missing", "beyond the plan", "expected to fail", "not begun"],
-)
-def test_hmm_tests_that_are_not_kept(
-    trees: tree.Trees, log: Path, old: str, new: str, message: str
-) -> None:
-    changed = HMM.replace(old, new)
-    if "XFAIL" in changed:
-        changed = changed.replace("pass:2 fail:0 xfail:0", "pass:1 fail:0 xfail:1")
-    for console in (write_hmm_tests(HMM, changed), write_hmm_tests(changed, HMM)):
-        with pytest.raises(errors.UserError, match=message):
-            robustness.read_hmm_tests(trees.series, console, log)

@@ -57,7 +57,7 @@ def test_kernel_builds(build: Build, name: str) -> None:
 def test_initramfs(image: Path) -> None:
     assert image.read_bytes().startswith(b"070701")
     listed = command.run(["sh", "-c", f"cpio -t --quiet <{image}"], "cpio").split()
-    assert {"init", "bin/sh", "bin/ndctl", "bin/zone_device_memmap", "sys"} <= set(listed)
+    assert {"init", "bin/sh", "bin/ndctl", "mm/zone_device_memmap.sh", "sys"} <= set(listed)
 
 
 @pytest.mark.parametrize("name", KERNELS)

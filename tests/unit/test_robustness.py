@@ -10,9 +10,7 @@ from checks import boot_memory, ktap, robustness
 from harness.core import folders
 
 BOOTS = (
-    "robustness,robustness-refusals,robustness-faults,robustness-data",
-    "robustness,robustness-refusals,robustness-faults,robustness-data,robustness-injected",
-    "robustness,robustness-devices",
+    robustness.SCRIPT,
     *sorted({boot.scripts for boot in boot_memory.BOOTS.values()}),
 )
 
