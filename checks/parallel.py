@@ -52,7 +52,9 @@ def boot_parallel(
         initramfs,
         accel,
         GIB,
-        f"zdm.do=rebind,parallel zdm.rebinds={rebinds} zdm.times={times}",
+        # The last CPU is isolated, so what counts CPUs for helpers has a mask to read.
+        f"zdm.do=rebind,parallel zdm.rebinds={rebinds} zdm.times={times}"
+        + f" isolcpus={cpus - 1}" * (cpus > 1),
         devices=PAIR,
         cpus=cpus,
     )

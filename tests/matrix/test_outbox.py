@@ -72,7 +72,7 @@ def test_b4_am(trees: tree.Trees, real: Sent, tmp_path: Path) -> None:
     command.git(clone, "checkout", "-q", "--detach", begin)
     own = {name: str(tmp_path) for name in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")}
     words = ["-c", "b4.attestation-policy=off", "--offline-mode", "am", "--no-cache"]
-    am = [outbox.B4, *words, "-m", real.mbox, "-o", tmp_path / "am"]
+    am: list[str | Path] = [outbox.B4, *words, "-m", real.mbox, "-o", tmp_path / "am"]
     told = command.run(am, "b4", cwd=clone, env=own)
     assert f"Total patches: {real.count}\n" in told and "applies clean to current tree" in told
     assert "ERROR" not in told and "missing" not in told.lower()
