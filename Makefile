@@ -2,7 +2,7 @@
 
 # An empty BUILD= is the default, here as in harness/core/options.py.
 override BUILD := $(or $(BUILD),build)
-export BUILD SIZE REBINDS BOOTS LINUX PEER ARCH ACCEL JOBS AUTHOR KERNEL GDB CELL
+export BUILD SIZE REBINDS BOOTS RUNS LINUX PEER ARCH ACCEL JOBS AUTHOR KERNEL GDB CELL
 
 # The shell takes the folder from the environment, so that no path is split.
 PYTHON = "$$BUILD/venv/bin/python" -B
@@ -15,10 +15,11 @@ bench     = harness.bench.run
 bench-boot = harness.bench.boot
 bench-demotion = checks.demotion
 samples   = harness.bench.measure
-replay    = harness.replay.run
+replay    = harness.replay.device
 replay-boot = harness.replay.boot
 replay-parallel = harness.replay.parallel
 replay-demotion = harness.replay.demotion
+record    = harness.replay.record
 compare   = harness.replay.compare
 source    = harness.kernel.source
 tree      = harness.kernel.tree
@@ -29,7 +30,7 @@ shell     = harness.vm.shell
 config    = checks.cells
 
 .PHONY: help setup tools tools-all requirements bench bench-boot bench-demotion replay replay-boot replay-parallel \
-	replay-demotion compare shell config probes check test test-all review outbox report clean $(STAGES)
+	replay-demotion record compare shell config probes check test test-all review outbox report clean $(STAGES)
 .NOTPARALLEL:
 
 help:
@@ -43,6 +44,7 @@ help:
 	@echo 'make replay-boot  the same for the memmap of boot: deferred initialisation, with the page allocator behind it'
 	@echo 'make replay-parallel  the same for one device and several threads: compared with base, timed by wall clock'
 	@echo 'make replay-demotion  the same for the copy of folios to a lower tier, and what it evicts from the caches'
+	@echo 'make record     run every replay, and write results/DATE-CPU/ with table, samples, picture and README.md: ready to commit'
 	@echo 'make compare    show the races kept in results/, by CPU: one table, one picture'
 	@echo 'make review     check the patches as their reviewers would: style, builds, boots, KUnit, sparse, coccicheck, 7.2.y...'
 	@echo 'make outbox     write the patches as mails by AUTHOR, signed off, addressed; nothing sends them'
@@ -67,6 +69,7 @@ help:
 	@echo 'SIZE=100G    size of each device, in GiB; for make bench-boot, of RAM (else 64G)'
 	@echo 'REBINDS=30   rebinds of each driver in a boot'
 	@echo 'BOOTS=2      boots of each kernel'
+	@echo 'RUNS=5       processes of each race of a replay; the tables show their medians and their range'
 	@echo 'LINUX=path   a git clone of the kernel to take the base from (else Debian'\''s source package)'
 	@echo 'PEER=name    another proposal for make replay to compare and race: a folder of patches, an mbox, or a commit of LINUX'
 	@echo 'ARCH=x86_64  or arm64: what make bench and its stages measure; arm64 is cross-compiled and always emulated'
@@ -94,7 +97,7 @@ requirements:
 			--generate-hashes --no-header --no-annotate $$list.in; } >$$list.tmp && mv $$list.tmp $$list.txt || exit 1; \
 	done
 
-bench bench-boot bench-demotion replay replay-boot replay-parallel replay-demotion compare shell config $(STAGES): setup
+bench bench-boot bench-demotion replay replay-boot replay-parallel replay-demotion record compare shell config $(STAGES): setup
 	@$(PYTHON) -m $($@)
 
 review:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The kernels that are linked, numbers of the command line, and how the program gives up. */
+/* The kernels that are linked, and how the program gives up. */
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -21,16 +21,13 @@ void die(const char *format, ...)
 	exit(2);
 }
 
-unsigned long read_argument(const char *text)
+void *allocate(size_t bytes)
 {
-	char *end;
-	unsigned long n = strtoul(text, &end, 0);
+	void *made = malloc(bytes);
 
-	if (!*text || *end || *text == '-') {
-		fputs(usage, stderr);
-		die("\"%s\" is no number", text);
-	}
-	return n;
+	if (!made)
+		die("cannot allocate %zu MiB: free some memory", bytes / MIB);
+	return made;
 }
 
 void add_kernel(const char *name, const struct replay_side *side, bool may_differ)

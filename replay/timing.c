@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a race needs: a clock, the limit, and the statistics of samples. */
+/* What a race needs: a clock, the limit, and how much memory there is. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdlib.h>
@@ -28,17 +28,23 @@ double cpu_time(void)
 	return t.tv_sec * 1e9 + t.tv_nsec;
 }
 
-unsigned long stolen_ticks(int cpu)
+void proc_value(const char *path, const char *key, char *value, size_t size)
 {
-	char name[16], times[256];
-	unsigned long stolen;
+	char line[256];
+	FILE *file = fopen(path, "r");
 
-	snprintf(name, sizeof(name), cpu == ALL_CPUS ? "cpu " : "cpu%d ", cpu);
-	proc_value("/proc/stat", name, times, sizeof(times));
-	/* user nice system idle iowait irq softirq steal: proc_stat(5) */
-	if (sscanf(times, "%*u %*u %*u %*u %*u %*u %*u %lu", &stolen) != 1)
-		return 0;
-	return stolen;
+	*value = 0;
+	while (file && fgets(line, sizeof(line), file))
+		if (!strncmp(line, key, strlen(key))) {
+			char *text = line + strlen(key);
+
+			text += strspn(text, " \t:");
+			text[strcspn(text, "\n")] = 0;
+			snprintf(value, size, "%s", text);
+			break;
+		}
+	if (file)
+		fclose(file);
 }
 
 void stream(unsigned char *start, unsigned long bytes)
@@ -75,60 +81,28 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-struct summary summarise(const double *values, unsigned int n)
+double median(double *values, unsigned int n)
 {
-	double v[MAX_ROUNDS];
-
-	memcpy(v, values, n * sizeof(*v));
-	qsort(v, n, sizeof(*v), ascending);
-	return (struct summary) {
-		v[n / 4], (v[n / 2] + v[(n - 1) / 2]) / 2, v[n - 1 - n / 4],
-	};
+	qsort(values, n, sizeof(*values), ascending);
+	return (values[n / 2] + values[(n - 1) / 2]) / 2;
 }
 
-double median_ratio(const double *over, const double *under, unsigned int n)
-{
-	double quotient[MAX_ROUNDS];
-
-	for (unsigned int i = 0; i < n; i++)
-		quotient[i] = over[i] / under[i];
-	return summarise(quotient, n).median;
-}
-
-void write_list(FILE *json, const char *name, const double *values, unsigned int n)
-{
-	fprintf(json, "\"%s\": [", name);
-	for (unsigned int i = 0; i < n; i++)
-		fprintf(json, "%s%.4f", i ? ", " : "", values[i]);
-	fprintf(json, "]");
-}
-
-unsigned long fitting_gib(unsigned long wanted)
+unsigned long fitting_gib(unsigned long wanted, unsigned long share, unsigned long whole)
 {
 	unsigned long gib = wanted, room;
 	char kib[64];
 
 	proc_value("/proc/meminfo", "MemAvailable", kib, sizeof(kib));
 	room = strtoul(kib, NULL, 10) / 4 * 3 * 1024;
-	while (gib > 1 && (gib * GIB >> layout->page_shift) * layout->page_struct_size > room)
+	while (gib > 1 && gib * GIB / whole * share > room)
 		gib /= 2;
 	if (gib != wanted)
-		printf("%lu MiB of memory can be used: %lu GiB instead of %lu GiB\n",
-		       room / MIB, gib, wanted);
+		fprintf(stderr, "%lu MiB of memory can be used: %lu GiB instead of %lu GiB\n",
+			room / MIB, gib, wanted);
 	return gib;
 }
 
-FILE *open_samples(const char *file)
+unsigned long fitting_memmap(unsigned long gib)
 {
-	FILE *json = fopen(file, "w");
-
-	if (!json)
-		die("cannot write %s: choose another file", file);
-	return json;
-}
-
-void close_samples(FILE *json)
-{
-	if (fclose(json))
-		die("cannot write the samples: is the disk full?");
+	return fitting_gib(gib, layout->page_struct_size, 1UL << layout->page_shift);
 }

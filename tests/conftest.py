@@ -15,6 +15,7 @@ from support import Pair, Program, Stage, need
 from harness.core import command, folders, options
 from harness.kernel import source, tree
 from harness.replay import build
+from harness.replay.device import PROGRAM
 from harness.vm import initramfs
 
 sys.dont_write_bytecode = True
@@ -95,7 +96,7 @@ def built(chosen: options.Options, trees: tree.Trees) -> Program:
     @functools.cache
     def make(name: str) -> Path:
         need(build.find_missing(build.CONFIGS[name]))
-        return build.build_replay(chosen, trees, build.CONFIGS[name])
+        return PROGRAM.build(chosen, trees, name)
 
     return make
 
@@ -103,7 +104,7 @@ def built(chosen: options.Options, trees: tree.Trees) -> Program:
 @pytest.fixture(scope="session")
 def pair(chosen: options.Options, trees: tree.Trees) -> Pair:
     """Both kernels of a configuration, made once."""
-    return functools.cache(lambda name: build.build_pair(chosen, trees, build.CONFIGS[name]))
+    return functools.cache(lambda name: PROGRAM.build_pair(chosen, trees, name))
 
 
 @pytest.fixture

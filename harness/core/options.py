@@ -24,6 +24,9 @@ class Options:
     architecture of the guest. accel is one of ACCELS, or empty if the harness is to choose. peer is
     a folder, a commit or empty. kernel is the one of make shell, and gdb says that it waits for a
     debugger. author is for make outbox, cell for make config.
+    gib is the size of each device. arch is the architecture of the guest. accel is one of ACCELS,
+    or empty if the harness is to choose. peer is a folder, a commit or empty. runs is how many
+    processes race in a replay.
     """
 
     gib: int
@@ -40,6 +43,7 @@ class Options:
     gdb: bool = False
     author: str = ""
     cell: str = ""
+    runs: int = 5
 
     def name_result(self, target: str) -> Path:
         """Return the folder that holds what a target of make measured in the VM."""
@@ -113,4 +117,5 @@ def read_options(env: Mapping[str, str] = os.environ) -> Options:
         gdb=read_choice(env, "GDB", ("0", "1"), "0") == "1",
         author=env.get("AUTHOR") or "",
         cell=env.get("CELL") or "",
+        runs=read_count(env, "RUNS", 5, 100),
     )

@@ -1,57 +1,95 @@
 # SPDX-License-Identifier: GPL-2.0
 """`make replay-boot`: compare and race how both kernels initialise boot memory."""
 
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
 
-from harness.core.command import run
-from harness.core.options import Options
-from harness.core.progress import announce, say
 from harness.core.stages import run_stage
-from harness.kernel import tree
-from harness.replay.boot_build import build_boot
-from harness.replay.samples import find_ratio, keep_samples, run_races
+from harness.replay import build
+from harness.replay.build import CLANG, REPLAY, Program
+from harness.replay.run import Replay, run_replay
+from harness.replay.samples import Result, Samples, find_ratio, format_races
 
-RANDOM_CASES = 1000
-SEED = 1
-ROUNDS = 15
-# GiB of the zone; the last one makes the verdict.
-ZONES = (16, 100)
+# Jump labels are as in a distribution's kernel: a static key that is off costs a NOP.
+DEFAULT = replace(build.DEFAULT, name="boot-default", lines=("CONFIG_JUMP_LABEL=y",))
+# Static keys are variables, so that check_pages= can be switched on.
+KEYS = replace(DEFAULT, name="boot-keys", lines=())
+CONFIGS = {
+    config.name.removeprefix("boot-"): config
+    for config in (
+        DEFAULT,
+        KEYS,
+        replace(
+            KEYS,
+            name="boot-trace",
+            fragments=(*DEFAULT.fragments, "tracers"),
+            lines=("CONFIG_DEBUG_PAGE_REF=y",),
+        ),
+        replace(KEYS, name="boot-debug", lines=("CONFIG_DEBUG_VM=y", "CONFIG_DEBUG_VM_PGFLAGS=y")),
+        # Pageblocks as large as the blocks that are freed.
+        replace(
+            KEYS,
+            name="boot-pageblock",
+            fragments=("common", "fortify"),
+            lines=(
+                "CONFIG_NUMA=y",
+                "CONFIG_MEMORY_HOTPLUG=y",
+                "CONFIG_DEFERRED_STRUCT_PAGE_INIT=y",
+            ),
+        ),
+        replace(
+            KEYS,
+            name="boot-nomemcg",
+            lines=(
+                "# CONFIG_MEMCG is not set",
+                "CONFIG_EXPERT=y",
+                "CONFIG_VM_EVENT_COUNTERS=y",
+                "# CONFIG_ZONE_DMA is not set",
+            ),
+        ),
+        replace(KEYS, name="boot-clang", tools=CLANG),
+    )
+}
+PROGRAM = Program(
+    "boot",
+    REPLAY / "boot",
+    CONFIGS,
+    ("mm/mm_init", "mm/page_alloc", "mm/memblock", "mm/vmstat"),
+    ("boot_free", "boot_ref_set", "boot_warn"),
+    # Its address is taken, so the compiler keeps its calling convention.
+    exposed="deferred_init_memmap_job",
+    fallback=True,
+)
 
 
-def compare_boots(boot: Path) -> str:
-    """Compare what the kernels do and return what was compared.
-
-    Raises UserError at a difference.
-    """
-    announce("comparing memmaps and free lists byte for byte")
-    text = run([boot, "matrix"], "comparing the memmaps", progress=print)
-    announce(f"comparing those of {RANDOM_CASES} random cases")
-    words = ["random", "0", str(RANDOM_CASES), str(SEED)]
-    return text + run([boot, *words], "comparing the memmaps", progress=print)
+def name_race(result: Result) -> str:
+    """Return the size of the zone and what ran."""
+    return f"{result['gib']:>4} GiB, {result['what']}"
 
 
-def format_verdict(samples: dict[str, Any]) -> str:
+def format_table(samples: Samples) -> str:
+    """Return the table of all races."""
+    return format_races(samples["results"], name_race)
+
+
+def format_verdict(samples: Samples) -> str:
     """Return the last line: deferred initialisation of the largest zone."""
-    race = [result for result in samples["results"] if result["what"] == "deferred"][-1]["samples"]
+    race = [result for result in samples["results"] if result["what"] == "deferred"][-1]
     faster, over = find_ratio(race, "base", "series"), find_ratio(race, "series", "limit")
-    return f"boot: series is {faster:.2f}x as fast as base, {over:.2f}x the limit"
+    return f"boot: series is {faster} as fast as base, {over} the limit"
 
 
-def run_boot(options: Options) -> None:
-    """Build, compare, race, and write table and samples; Raises UserError as the stages do."""
-    trees = tree.apply_series(options)
-    made = build_boot(options, trees)
-    folder = options.build / "replay" / "boot-result"
-    text = compare_boots(made)
-    races = [["race", str(gib), str(ROUNDS)] for gib in ZONES]
-    table, samples = run_races(made, races, folder)
-    verdict = format_verdict(samples)
-    keep_samples(folder, "boot", trees, f"{text}{table}\n{verdict}\n", samples)
-    say(f"table and raw samples: {folder}")
-    say(f"the program, which runs on any x86-64 Linux: {made}")
-    print(verdict)
-
+BOOT = Replay(
+    "boot",
+    PROGRAM,
+    {
+        "comparing memmaps and free lists byte for byte": ["matrix"],
+        "comparing those of random cases": ["random", "0", "1000", "1"],
+    },
+    # GiB of the zone, rounds of each process; the last one makes the verdict.
+    (["race", "16", "3"], ["race", "100", "3"]),
+    format_table,
+    format_verdict,
+)
 
 if __name__ == "__main__":
-    run_stage(run_boot)
+    run_stage(lambda options: run_replay(options, BOOT))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The replay program: mm/mm_init.o of both kernels in one static executable.
+"""A replay program: objects of both kernels, such as mm/mm_init.o, in one static executable.
 
-Each kernel's object is linked with replay/shim.c, compiled by that kernel's own
+Each kernel's objects are linked with a shim, replay/NAME/shim.c, compiled by that kernel's own
 command line, all its symbols get a prefix so that none meets one of the C
 library, and only the one that describes it stays visible. A symbol that nobody
 provides is given a page of its own that cannot be accessed: what the code does
@@ -9,8 +9,8 @@ not need costs nothing, and what it does need is named when it runs.
 """
 
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.core.architectures import ARM64, X86_64
@@ -25,12 +25,7 @@ from harness.kernel.toolchain import Toolchain, compile_like_mm_init, split_targ
 from harness.kernel.tree import Trees
 
 REPLAY = ROOT / "replay"
-# What the boot and the demotion replay share with this one, beside its shim.
-SHARED = ("window", "timing", "crash", "machine", "kernels")
 EXPORTED = "replay_side"
-IMPORTED = ("replay_event", "replay_pgmap", "replay_queue", "replay_cancel")
-# What the kernel calls to split a range among threads, and what it calls instead: see shim.c.
-SPLIT = ("padata_do_multithreaded", "replay_do_multithreaded")
 # Of no use in user space, or in the way of the linker.
 DROPPED = (".modinfo", ".discard*", ".note*", ".initcall*", ".eh_frame")
 
@@ -134,15 +129,14 @@ class Objects:
         as_name: str = "",
         *,
         more: Sequence[Path] = (),
-        shim: str = "shim.o",
-        imported: Sequence[str] = IMPORTED,
+        imported: Sequence[str],
     ) -> Path:
         """Return mm_init, the shim and more objects as one object, NAME.o.
 
         Only its symbol AS_NAME_side, or else NAME_side, is visible.
         """
         whole, made = self.out / f"{name}.whole.o", self.out / f"{name}.o"
-        objects = [self.out / shim, mm_init, *more]
+        objects = [self.out / "shim.o", mm_init, *more]
         library = self.config.tools.architecture.library
         needed = set().union(*(self.list_undefined(obj) for obj in objects))
         routines = [library[name] for name in sorted(needed & library.keys())]
@@ -181,38 +175,6 @@ def place_objects(options: Options, where: Path, config: KernelConfig) -> Object
     return Objects(where, config, options.build / "replay" / f"{name}-{key}", options)
 
 
-def build_objects(options: Options, where: Path, config: KernelConfig) -> Objects:
-    """Return the kernel in where, configured, with mm/mm_init.o and the shim up to date."""
-    kernel = place_objects(options, where, config)
-    kernel.prepare("mm/mm_init.o")
-    kernel.compile(REPLAY / "shim.c", kernel.out / "shim.o")
-    return kernel
-
-
-def link_side(
-    kernel: Objects, name: str, as_name: str = "", changed: dict[str, Path] | None = None
-) -> Path:
-    """Link one kernel, with its own padata where it splits ranges, and with some objects changed.
-
-    See Objects.link_side().
-    """
-    parts = {"mm/mm_init": kernel.out / "mm/mm_init.o"} | (changed or {})
-    mm_init = parts.pop("mm/mm_init")
-    # On arm64 the shim has no threads.
-    splits = SPLIT[0] in kernel.list_undefined(mm_init)
-    if splits and kernel.config.tools.architecture is X86_64 and "kernel/padata" not in parts:
-        kernel.make("kernel/padata.o")
-        parts["kernel/padata"] = kernel.out / "kernel/padata.o"
-    made = kernel.out / f"{name}.mm_init.o"
-    run([kernel.tool("objcopy"), f"--redefine-sym={'='.join(SPLIT)}", mm_init, made], "objcopy")
-    return kernel.link_side(name, made, as_name, more=list(parts.values()))
-
-
-def build_pair(options: Options, trees: Trees, config: KernelConfig) -> tuple[Objects, Objects]:
-    """Return both kernels, prepared."""
-    return build_objects(options, trees.base, config), build_objects(options, trees.series, config)
-
-
 def list_unexpected(names: Sequence[str]) -> str:
     """Return assembly that gives each name a page of its own and lists them for crash.c."""
     pages = [f".globl {name}\n{name}: .skip 4096" for name in names]
@@ -239,46 +201,6 @@ def list_unexpected(names: Sequence[str]) -> str:
             "",
         ]
     )
-
-
-def list_sources(folder: Path) -> list[Path]:
-    """Return the C files of the user-space half in folder, with those that it shares."""
-    own = sorted(source for source in folder.glob("*.c") if source.name != "shim.c")
-    return own if folder == REPLAY else [*(REPLAY / f"{name}.c" for name in SHARED), *own]
-
-
-def link_program(
-    kernel: Objects,
-    sides: Sequence[Path],
-    made: Path,
-    folder: Path = REPLAY,
-    imported: Sequence[str] = IMPORTED,
-) -> Path:
-    """Link the kernels with folder's user-space half; made appears only when it is whole."""
-    names = sorted(set().union(*(kernel.list_undefined(obj) for obj in sides)) - set(imported))
-    assembly, part = made.with_suffix(".S"), made.with_suffix(".tmp")
-    assembly.write_text(list_unexpected(names))
-    run(
-        [
-            kernel.tool("gcc"),
-            "-std=gnu11",
-            "-O2",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-static",
-            "-no-pie",
-            "-fno-pie",
-            "-Wl,--no-warn-rwx-segments",
-            "-o",
-            part,
-            *list_sources(folder),
-            assembly,
-            *sides,
-        ],
-        "linking the replay program",
-    )
-    return part.rename(made)
 
 
 def find_part(file: str) -> str:
@@ -313,48 +235,134 @@ def mutate_object(
     return after.compile(source, source.with_suffix(".o"), f"-I{original.parent}", *flags)
 
 
-def build_mutant(
-    before: Objects,
-    after: Objects,
-    name: str,
-    edits: Sequence[Sequence[str]],
-    file: str = "mm/mm_init.c",
-) -> Path:
-    """Return a replay program whose series has edits in FILE; see mutate_object()."""
-    changed = {find_part(file): mutate_object(after, name, edits, file)}
-    sides = [link_side(before, "base"), link_side(after, "mutant", "series", changed)]
-    return link_program(after, sides, after.out / name)
+@dataclass(frozen=True)
+class Program:
+    """What is replayed: objects of a kernel, and a folder with their shim and a user-space half.
 
-
-def build_peer(options: Options, peer: Path, config: KernelConfig) -> Path:
-    """Return the peer's object; Raises UserError when its mm/mm_init.c does not compile."""
-    try:
-        objects = build_objects(options, peer, config)
-        return link_side(objects, "peer")
-    except UserError as error:
-        raise UserError(
-            f"PEER={options.peer} cannot be built: {error}: correct it, or leave PEER out"
-        ) from None
-
-
-def build_replay(
-    options: Options, trees: Trees, config: KernelConfig = DEFAULT, peer: Path | None = None
-) -> Path:
-    """Return the replay program of the trees in one configuration, built anew where needed.
-
-    Where the series has a memcpy_nt() of the architecture, a third kernel, "fallback", is the
-    series without it. Raises UserError when a tree does not compile.
+    The first of parts has the code that is called, and optional has parts that are linked only
+    where it needs a symbol. In the first part, redefined is another function's name for what the
+    shim stands in for, and exposed is a static function that the shim calls.
     """
-    before, after = build_pair(options, trees, config)
-    sides = [link_side(before, "base"), link_side(after, "series")]
-    if config.tools.architecture is X86_64:
-        fallback = after.compile(
-            trees.series / "mm/mm_init.c",
-            after.out / "fallback_mm_init.o",
-            "-include",
-            str(REPLAY / "fallback.h"),
+
+    name: str
+    folder: Path
+    configs: Mapping[str, KernelConfig]
+    parts: tuple[str, ...]
+    imported: tuple[str, ...]
+    optional: Mapping[str, str] = field(default_factory=dict)
+    redefined: tuple[str, str] | None = None
+    exposed: str = ""
+    fallback: bool = False
+
+    def place(self, options: Options, where: Path, name: str = "default") -> Objects:
+        """Return the kernel in where in configuration NAME; nothing is built yet."""
+        return place_objects(options, where, self.configs[name])
+
+    def build_objects(self, options: Options, where: Path, name: str = "default") -> Objects:
+        """Return the kernel in where in configuration NAME, its objects and the shim up to date."""
+        kernel = self.place(options, where, name)
+        # Sources are compiled as mm/mm_init.c was.
+        kernel.prepare("mm/mm_init.o")
+        self.make_parts(kernel, self.parts)
+        flags = [f"-I{folder}" for folder in (where / "mm", self.folder)]
+        kernel.compile(self.folder / "shim.c", kernel.out / "shim.o", *flags)
+        return kernel
+
+    def make_parts(self, kernel: Objects, parts: Iterable[str]) -> None:
+        """Run the kernel's make for some parts."""
+        for jobs, some in split_targets(f"{part}.o" for part in parts):
+            kernel.make(*some, jobs=jobs)
+
+    def build_pair(
+        self, options: Options, trees: Trees, name: str = "default"
+    ) -> tuple[Objects, Objects]:
+        """Return both kernels, prepared."""
+        return (
+            self.build_objects(options, trees.base, name),
+            self.build_objects(options, trees.series, name),
         )
-        sides.append(link_side(after, "fallback", changed={"mm/mm_init": fallback}))
-    if peer:
-        sides.append(build_peer(options, peer, config))
-    return link_program(after, sides, after.out / ("replay-peer" if peer else "replay"))
+
+    def link_side(
+        self,
+        kernel: Objects,
+        name: str,
+        as_name: str = "",
+        changed: Mapping[str, Path] | None = None,
+    ) -> Path:
+        """Link one kernel, with some objects changed; see Objects.link_side()."""
+        parts = {part: kernel.out / f"{part}.o" for part in self.parts} | dict(changed or {})
+        first = parts.pop(self.parts[0])
+        # On arm64 the shim has no threads.
+        if kernel.config.tools.architecture is X86_64:
+            more = [self.optional[one] for one in kernel.list_undefined(first) & {*self.optional}]
+            more = [part for part in more if part not in parts]
+            self.make_parts(kernel, more)
+            parts |= {part: kernel.out / f"{part}.o" for part in more}
+        words = [f"--redefine-sym={'='.join(self.redefined)}"] if self.redefined else []
+        words += [f"--globalize-symbol={self.exposed}"] if self.exposed else []
+        made = kernel.out / f"{name}.first.o"
+        run([kernel.tool("objcopy"), *words, first, made], f"objcopy {name}")
+        return kernel.link_side(
+            name, made, as_name, more=list(parts.values()), imported=self.imported
+        )
+
+    def build_mutant(
+        self,
+        before: Objects,
+        after: Objects,
+        name: str,
+        edits: Sequence[Sequence[str]],
+        file: str = "mm/mm_init.c",
+    ) -> Path:
+        """Return a program whose series has edits in FILE; see mutate_object()."""
+        changed = {find_part(file): mutate_object(after, name, edits, file)}
+        sides = [
+            self.link_side(before, "base"),
+            self.link_side(after, "mutant", "series", changed),
+        ]
+        return self.link_program(after, sides, after.out / name)
+
+    def build_peer(self, options: Options, peer: Path, name: str) -> Path:
+        """Return the peer's object; Raises UserError when it does not compile."""
+        try:
+            return self.link_side(self.build_objects(options, peer, name), "peer")
+        except UserError as error:
+            raise UserError(
+                f"PEER={options.peer} cannot be built: {error}: correct it, or leave PEER out"
+            ) from None
+
+    def build(
+        self, options: Options, trees: Trees, name: str = "default", peer: Path | None = None
+    ) -> Path:
+        """Return the program of the trees in configuration NAME, built anew where needed.
+
+        With fallback, where the series has a memcpy_nt() of the architecture, a third kernel is the
+        series without it. Raises UserError when a tree does not compile.
+        """
+        before, after = self.build_pair(options, trees, name)
+        sides = [self.link_side(before, "base"), self.link_side(after, "series")]
+        if self.fallback and after.config.tools.architecture is X86_64:
+            fallback = after.compile(
+                trees.series / "mm/mm_init.c",
+                after.out / "fallback_mm_init.o",
+                "-include",
+                str(REPLAY / "fallback.h"),
+            )
+            sides.append(self.link_side(after, "fallback", changed={"mm/mm_init": fallback}))
+        if peer:
+            sides.append(self.build_peer(options, peer, name))
+        return self.link_program(
+            after, sides, after.out / (f"{self.name}-peer" if peer else self.name)
+        )
+
+    def link_program(self, kernel: Objects, sides: Sequence[Path], made: Path) -> Path:
+        """Link the kernels with the user-space half; made appears only when it is whole."""
+        undefined = set().union(*(kernel.list_undefined(obj) for obj in sides))
+        assembly, part = made.with_suffix(".S"), made.with_suffix(".tmp")
+        assembly.write_text(list_unexpected(sorted(undefined - set(self.imported))))
+        gcc = [kernel.tool("gcc"), "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"]
+        gcc += ["-static", "-no-pie", "-fno-pie", "-Wl,--no-warn-rwx-segments"]
+        own = (source for source in self.folder.glob("*.c") if source.name != "shim.c")
+        sources = sorted([*REPLAY.glob("*.c"), *own])
+        run([*gcc, "-o", part, *sources, assembly, *sides], "linking the replay program")
+        return part.rename(made)

@@ -6,7 +6,6 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 
@@ -20,6 +19,7 @@ from harness.core.options import Options
 from harness.core.progress import say
 from harness.core.stages import run_stage
 from harness.replay.plot import INK, LOOKS
+from harness.replay.samples import Result, Samples, describe_runs, find_ratio, find_times
 
 RESULTS = ROOT / "results"
 # The device size at which every run raced the orders of the two drivers.
@@ -32,20 +32,17 @@ class Run:
     """One replay.json: the folder that it lies in, and its content."""
 
     name: str
-    samples: dict[str, Any]
+    samples: Samples
 
     @property
     def cpu(self) -> str:
         """Name the CPU."""
         return str(self.samples["cpu"])
 
-    def races(self) -> dict[str, dict[str, list[float]]]:
-        """Return the samples of each kernel in ns per struct page, by order.
-
-        They are those of DEVICE_GIB; "9d" is order 9, deduplicated.
-        """
+    def races(self) -> dict[str, Result]:
+        """Return the results of DEVICE_GIB by order; "9d" is order 9, deduplicated."""
         return {
-            f"{race['order']}{'d' * bool(race.get('deduplicated'))}": race["samples"]
+            f"{race['order']}{'d' * bool(race.get('deduplicated'))}": race
             for race in self.samples["results"]
             if race["device_gib"] == DEVICE_GIB
         }
@@ -74,9 +71,9 @@ def find_last(runs: Sequence[Run], cpu: str) -> Run | None:
     return next((run for run in reversed(runs) if run.cpu == cpu), None)
 
 
-def compute_ratio(race: dict[str, list[float]], numerator: str, denominator: str) -> float:
-    """Return the median of each round's ratio."""
-    return statistics.median(a / b for a, b in zip(race[numerator], race[denominator], strict=True))
+def find_time(result: Result, runner: str) -> float:
+    """Return the median over processes."""
+    return statistics.median(find_times(result, runner))
 
 
 def format_runs(runs: Sequence[Run]) -> str:
@@ -87,41 +84,35 @@ def format_runs(runs: Sequence[Run]) -> str:
         if run.cpu != cpu:
             cpu = run.cpu
             rows += ["", cpu]
-        rounds = len(next(iter(run.races().values()))["base"])
-        rows.append(f"  {run.name}, {rounds} rounds")
+        rows.append(f"  {run.name}, {describe_runs(run.samples)}")
         rows.append(
             f"    {'order':>5}{'base':>8}{'series':>8}{'fill':>8}"
-            f"{'base/series':>13}{'series/fill':>13}"
+            f"{'base/series':>20}{'series/fill':>20}"
         )
         for order, race in run.races().items():
-            base, series, fill = (
-                statistics.median(race[name]) for name in ("base", "series", "limit")
-            )
-            speedup = compute_ratio(race, "base", "series")
-            above_fill = compute_ratio(race, "series", "limit")
-            rows.append(
-                f"    {order:>5}{base:8.2f}{series:8.2f}{fill:8.2f}"
-                f"{speedup:12.2f}x{above_fill:12.2f}x"
-            )
+            times = "".join(f"{find_time(race, one):8.2f}" for one in ("base", "series", "limit"))
+            speedup = find_ratio(race, "base", "series")
+            above_fill = find_ratio(race, "series", "limit")
+            rows.append(f"    {order:>5}{times}{speedup!s:>20}{above_fill!s:>20}")
     return "\n".join(rows) + "\n"
 
 
-def format_beside(last: Run, samples: dict[str, Any]) -> str:
+def format_beside(last: Run, samples: Samples) -> str:
     """Return the last run's figures of the same CPU beside those of a new run."""
     rows = [f"beside results/{last.name}, the last run on this CPU, {DEVICE_GIB} GiB device:"]
     rows.append(
-        f"{'order':>5}{'base':>8}{'then':>8}{'series':>8}{'then':>8}{'base/series':>13}{'then':>8}"
+        f"{'order':>5}{'base':>8}{'then':>8}{'series':>8}{'then':>8}{'base/series':>20}{'then':>20}"
     )
     then = last.races()
     for order, race in Run("", samples).races().items():
         if order in then:
             columns = [
-                f"{statistics.median(one[name]):8.2f}"
+                f"{find_time(one, name):8.2f}"
                 for name in ("base", "series")
                 for one in (race, then[order])
             ]
-            now, before = (compute_ratio(one, "base", "series") for one in (race, then[order]))
-            rows.append(f"{order:>5}{''.join(columns)}{now:12.2f}x{before:7.2f}x")
+            now, before = (find_ratio(one, "base", "series") for one in (race, then[order]))
+            rows.append(f"{order:>5}{''.join(columns)}{now!s:>20}{before!s:>20}")
     return "\n".join(rows) + "\n"
 
 
@@ -138,10 +129,10 @@ def draw_runs(runs: Sequence[Run], png: Path) -> None:
     for axes, run in zip(panels[0], runs, strict=True):
         races = run.races()
         for name, side in BAR_OFFSETS.items():
-            heights = [statistics.median(race[name]) for race in races.values()]
+            heights = [find_time(race, name) for race in races.values()]
             places = [place + side for place in range(len(races))]
             axes.bar(places, heights, 0.36, color=LOOKS[name]["color"], label=name)
-        fills = [statistics.median(race["limit"]) for race in races.values()]
+        fills = [find_time(race, "limit") for race in races.values()]
         axes.hlines(
             fills,
             [place - 0.4 for place in range(len(races))],

@@ -2,92 +2,85 @@
 """`make replay-parallel`: one namespace by several threads, compared with base and timed.
 
 The program is that of `make replay`. It links the series' kernel/padata.o, so the kernel splits
-the range. The works that padata queues run on threads of user space (replay/threads.c).
+the range. The works that padata queues run on threads of user space (replay/device/threads.c).
 """
 
-from pathlib import Path
-from typing import Any
+import statistics
 
-from harness.core.command import run
-from harness.core.options import Options
-from harness.core.progress import announce, say
 from harness.core.stages import run_stage
-from harness.kernel import tree
-from harness.replay.build import build_replay
-from harness.replay.model import draw_model, format_model
-from harness.replay.samples import find_ratio, keep_samples, run_races
+from harness.replay.device import PROGRAM, name_race
+from harness.replay.run import Replay, run_replay
+from harness.replay.samples import Result, Samples, find_ratio, find_times, list_runners
 
 # More than the machine has, so that threads also wait for each other.
 THREADS = (2, 3, 8)
-RANDOM_CASES = 3000
-SEED = 1
-# MiB of the device, orders (d: deduplicated), rounds. The last one makes the verdict.
-RACES = (
-    *((mib, "0,9", 51) for mib in (128, 256, 512, 1024, 2048, 4096)),
-    (16384, "0,1,3,9,18,9d,18d", 15),
-    (102400, "0,9,9d", 15),
-)
-Race = dict[str, list[float]]
+RANDOM_CASES = "3000"
+SIZES = (128, 256, 512, 1024, 2048, 4096)
 
 
-def compare_memmaps(replay: Path) -> str:
-    """Compare with base, by several numbers of threads; Raises UserError at a difference."""
-    text = ""
-    for threads in THREADS:
-        announce(f"comparing the memmaps of {threads} threads byte for byte")
-        for words in (["matrix"], ["random", str(RANDOM_CASES), str(SEED)]):
-            text += f"{threads} threads: " + run(
-                [replay, "threads", str(threads), *words], "comparing the memmaps", progress=print
-            )
-    return text
+def name_device(result: Result) -> str:
+    """Return the size of the device and the order."""
+    return name_race(result | {"device_gib": 0}).replace("   0 G", f"{result['device_mib']:6} M")
 
 
-def format_speedups(samples: dict[str, Any]) -> str:
-    """Return a line for each race: what all CPUs gain for the series, split, and for a fill."""
-    cpus = samples["cpus"]
-    rows = [f"{cpus} threads, x of 1:   MiB order  series   split    fill   of base"]
+def format_table(samples: Samples) -> str:
+    """Return two lines for each race: the times, and what all CPUs gain.
+
+    The gain is that of the series, of the series split as much as possible, and of a fill.
+    """
+    rows = []
     for result in samples["results"]:
-        race: Race = result["samples"]
-        order = f"{result['order']}{'d' if result['deduplicated'] else ''}"
-        one = "series 1"
-        gains = [
-            find_ratio(race, one, f"series {cpus}"),
-            find_ratio(race, one, f"split {cpus}"),
-            find_ratio(race, "fill 1", f"fill {cpus}"),
-            find_ratio(race, "base 1", f"series {cpus}"),
-        ]
-        rows.append(f"{result['device_mib']:25} {order:>5}" + "".join(f"{x:7.2f}x" for x in gains))
+        cpus = result["cpus"]
+        times = ", ".join(
+            f"{runner} {statistics.median(find_times(result, runner)):.2f}"
+            for runner in list_runners(result)
+        )
+        gains = {
+            "series": ("series 1", f"series {cpus}"),
+            "split": ("series 1", f"split {cpus}"),
+            "fill": ("fill 1", f"fill {cpus}"),
+            "of base": ("base 1", f"series {cpus}"),
+        }
+        told = ", ".join(f"{name} {find_ratio(result, *pair)}" for name, pair in gains.items())
+        rows += [f"{name_device(result)}: {times}", f"    {cpus} threads, of 1: {told}"]
     return "\n".join(rows) + "\n"
 
 
-def format_verdict(samples: dict[str, Any]) -> str:
+def format_verdict(samples: Samples) -> str:
     """Return the last line: the largest device at order 0."""
-    cpus = samples["cpus"]
     largest = max(result["device_mib"] for result in samples["results"])
-    race: Race = next(
-        result["samples"]
+    race = next(
+        result
         for result in samples["results"]
         if result["device_mib"] == largest and result["order"] == 0
     )
+    cpus = race["cpus"]
     one, base = (find_ratio(race, name, f"series {cpus}") for name in ("series 1", "base 1"))
-    return f"parallel: {cpus} threads {one:.2f}x of one, {base:.2f}x of base"
+    return f"parallel: {cpus} threads {one} of one, {base} of base"
 
 
-def run_parallel(options: Options) -> None:
-    """Build, compare, race, and write tables and samples; Raises UserError as the stages do."""
-    trees = tree.apply_series(options)
-    made = build_replay(options, trees)
-    folder = options.build / "replay" / "parallel-result"
-    text = compare_memmaps(made)
-    races = [["parallel", str(mib), orders, str(rounds)] for mib, orders, rounds in RACES]
-    table, samples = run_races(made, races, folder)
-    told = f"{format_speedups(samples)}{format_verdict(samples)}"
-    (folder / "model.txt").write_text(format_model())
-    draw_model(folder / "model.png")
-    keep_samples(folder, "parallel", trees, f"{text}{table}\n{told}\n", samples)
-    say(f"table and raw samples: {folder}")
-    print(told)
-
+PARALLEL = Replay(
+    "parallel",
+    PROGRAM,
+    {
+        f"comparing the memmaps of {threads} threads, {words[0]}": [
+            "threads",
+            str(threads),
+            *words,
+        ]
+        for threads in THREADS
+        for words in (["matrix"], ["random", RANDOM_CASES, "1"])
+    },
+    # MiB of the device, orders (d: deduplicated), rounds of each process.
+    (
+        *(["parallel", str(mib), "0,9", "11"] for mib in SIZES),
+        ["parallel", "16384", "0,1,3,9,18,9d,18d", "3"],
+        ["parallel", "102400", "0,9,9d", "3"],
+    ),
+    format_table,
+    format_verdict,
+    peer=False,
+)
 
 if __name__ == "__main__":
-    run_stage(run_parallel)
+    run_stage(lambda options: run_replay(options, PARALLEL))

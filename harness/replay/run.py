@@ -1,63 +1,170 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make replay`: prove that both kernels build the same memmap, and race them at native speed."""
+"""Run a replay: build its program, compare the kernels, race them in processes, keep the result."""
 
+import datetime
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.core.cache import digest, replace, scratch
 from harness.core.command import git, run
+from harness.core.cpu import describe_cpu
+from harness.core.errors import UserError
+from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.core.progress import announce, say
-from harness.core.stages import run_stage
 from harness.kernel import tree
 from harness.kernel.peer import prepare_peer
-from harness.replay.build import build_replay
-from harness.replay.compare import find_last, format_beside, load_runs
-from harness.replay.drain import tell_peer
-from harness.replay.plot import draw_race
-from harness.replay.samples import keep_samples, run_races
+from harness.kernel.tree import Trees
+from harness.replay.build import Objects, Program
+from harness.replay.samples import Samples, describe_runs, merge_runs
 
-RANDOM_CASES = 20000
-SEED = 1
-ROUNDS = 15
-# GiB of the device, and the orders to race; d is for a deduplicated memmap.
-RACES = ((100, "0,9,18,9d,18d"), (16, "0-18"))
+Words = Sequence[str]
 
 
-def compare_memmaps(replay: Path) -> str:
-    """Compare the memmaps of the kernels and return what was compared.
+def find_nothing() -> Samples:
+    """Return no facts."""
+    return {}
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A program, the words that compare and that race, and how its samples are told.
+
+    facts are read before the race, and become part of the samples.
+    """
+
+    name: str
+    program: Program
+    checks: Mapping[str, Words]
+    races: Sequence[Words]
+    format_table: Callable[[Samples], str]
+    format_verdict: Callable[[Samples], str]
+    draw: Callable[[Samples, Path], None] | None = None
+    facts: Callable[[], Samples] = field(default=find_nothing)
+    peer: bool = True
+
+    def locate(self, options: Options) -> Path:
+        """Return the folder of the last result."""
+        kind = "" if self.name == "replay" else f"{self.name}-"
+        return options.build / "replay" / f"{kind}result"
+
+
+def compare_kernels(replay: Replay, made: Path) -> str:
+    """Run the checks and return what was compared.
 
     Raises UserError at a difference, unless it is the peer's.
     """
-    announce("comparing the memmaps byte for byte")
-    text = run([replay, "matrix"], "comparing the memmaps", progress=print)
-    announce(f"comparing those of {RANDOM_CASES} random cases")
-    return text + run(
-        [replay, "random", str(RANDOM_CASES), str(SEED)], "comparing the memmaps", progress=print
-    )
+    text = ""
+    for what, words in replay.checks.items():
+        announce(what)
+        text += f"{what}: {run([made, *words], what, progress=print)}"
+    return text
 
 
-def run_replay(options: Options) -> None:
-    """Build, compare, race, and write table, samples and plot.
+def read_cpu_times() -> tuple[int, int]:
+    """Return the time that the hypervisor took from this guest, and all CPU time: proc_stat(5)."""
+    times = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    return times[-1], sum(times)
 
-    Raises UserError as the stages do.
+
+def run_races(program: Path, races: Sequence[Words], runs: int, folder: Path) -> Samples:
+    """Race in so many processes, in turn; return the samples.
+
+    A program gets one more word: the file to write its samples to. Under a hypervisor, the samples
+    say which share of the CPU time went to other guests: a race that lost some is not worth much.
     """
+    results: list[list[dict[str, object]]] = []
+    samples: Samples = {}
+    folder.mkdir(parents=True, exist_ok=True)
+    with scratch(folder / "race.tmp") as made:
+        for number in range(runs):
+            results.append([])
+            for words in races:
+                announce(f"racing, process {number + 1} of {runs}: {' '.join(words)}")
+                before = read_cpu_times()
+                run([program, *words, made / "race.json"], "racing", progress=print)
+                lost, passed = (
+                    now - then for now, then in zip(read_cpu_times(), before, strict=True)
+                )
+                raced = json.loads((made / "race.json").read_text())
+                stolen = {"stolen": lost / max(passed, 1)}
+                results[-1] += [one | stolen for one in raced.pop("results")]
+                samples |= raced
+    return samples | {"results": merge_runs(results)}
+
+
+def describe_machine() -> Samples:
+    """Return what the figures depend on besides the code."""
+    info = Path("/proc/cpuinfo").read_text()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {
+        "cpu": describe_cpu(),
+        "cpus": len(os.sched_getaffinity(0)),
+        "memory_gib": round(memory / 2**30),
+        "hypervisor": " hypervisor" in info,
+        "host_kernel": os.uname().release,
+    }
+
+
+def describe_origin(trees: Trees, kernel: Objects) -> Samples:
+    """Return from which sources, by which compiler and in which configuration."""
+    try:
+        commit = git(ROOT, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
+    except UserError:
+        commit = "unknown: no repository"
+    return {
+        "date": datetime.date.today().isoformat(),
+        "base": git(trees.base, "rev-parse", "HEAD^{tree}"),
+        "series": git(trees.series, "rev-parse", "HEAD^{tree}"),
+        "compiler": kernel.config.tools.version().splitlines()[0],
+        "config": digest((kernel.out / ".config").read_bytes()),
+        "commit": commit,
+    }
+
+
+def tell_stolen(samples: Samples) -> str:
+    """Return a line with the largest share of the CPU time that the hypervisor took."""
+    most = max(
+        run.get("stolen", result.get("stolen", 0.0))
+        for result in samples["results"]
+        for run in result["runs"]
+    )
+    return f"the hypervisor took at most {most:.0%} of the CPU time of a race\n"
+
+
+def keep_result(replay: Replay, folder: Path, text: str, samples: Samples) -> None:
+    """Write text, samples and picture, all or none of them."""
+    with replace(folder) as new:
+        new.mkdir()
+        (new / f"{replay.name}.txt").write_text(text)
+        (new / f"{replay.name}.json").write_text(json.dumps(samples, indent=1) + "\n")
+        if replay.draw:
+            replay.draw(samples, new / f"{replay.name}.png")
+
+
+def run_replay(options: Options, replay: Replay) -> Samples:
+    """Build, compare, race and keep the result; Raises UserError as the stages do."""
+    if options.peer and not replay.peer:
+        raise UserError(f"PEER= is not for this replay ({replay.name}): leave it out")
     trees = tree.apply_series(options)
     peer = prepare_peer(options, trees.base.parent)
-    made = build_replay(options, trees, peer=peer)
-    folder = options.build / "replay" / "result"
-    text = compare_memmaps(made)
-    races = [["race", str(gib), orders, str(ROUNDS)] for gib, orders in RACES]
-    table, samples = run_races(made, races, folder)
+    made = replay.program.build(options, trees, peer=peer)
+    samples = describe_machine() | replay.facts()
+    compared = compare_kernels(replay, made)
+    folder = replay.locate(options)
+    samples |= run_races(made, replay.races, options.runs, folder.parent)
+    samples |= describe_origin(trees, replay.program.place(options, trees.series))
     if peer:
-        samples["peer"] = git(peer, "rev-parse", "HEAD")
-    keep_samples(folder, "replay", trees, text + table, samples)
-    draw_race(samples, folder / "replay.png")
-    if peer:
-        tell_peer(options)
-    if last := find_last(load_runs(), samples["cpu"]):
-        print(f"\n{format_beside(last, samples)}")
-    say(f"table, raw samples and plot: {folder}")
+        samples["peer"] = git(peer, "rev-parse", "HEAD^{tree}")
+    table = f"{samples['cpu']}\n{samples['unit']}; {describe_runs(samples)}\n"
+    table += replay.format_table(samples) + tell_stolen(samples)
+    verdict = replay.format_verdict(samples)
+    print(f"\n{table}")
+    keep_result(replay, folder, f"{compared}\n{table}\n{verdict}\n", samples)
+    say(f"table and raw samples: {folder}")
     say(f"the program, which runs on any x86-64 Linux: {made}")
-
-
-if __name__ == "__main__":
-    run_stage(run_replay)
+    print(verdict)
+    return samples

@@ -1,65 +1,127 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the replay programs measured: run the races, and keep their tables and raw samples."""
+"""What the replay programs measured: several processes, summarised by their medians and range.
 
-import datetime
-import json
+What varies is less the round than the process and the host. So a race is several processes in
+turn, each with its rounds. A file from before that has one process, its samples in the result.
+"""
+
 import statistics
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from harness.core.command import git, run
-from harness.core.cpu import describe_cpu
-from harness.core.progress import announce
-from harness.kernel.tree import Trees
+Result = dict[str, Any]
+Samples = dict[str, Any]
 
 
-def run_races(
-    program: Path, races: Sequence[Sequence[str]], folder: Path
-) -> tuple[str, dict[str, Any]]:
-    """Run the program with the words of each race; return the tables and the raw samples.
+@dataclass(frozen=True)
+class Spread:
+    """The median of processes, and their range; that of a single process is not known."""
 
-    The program gets one more word: the file in folder to write the samples to. Under a hypervisor,
-    the tables and samples say which share of the CPU time went to other guests: a race that lost
-    some of it is not worth much.
+    median: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        """Return it as a ratio."""
+        if self.low == self.high:
+            return f"{self.median:.2f}x"
+        return f"{self.median:.2f}x ({self.low:.2f}-{self.high:.2f})"
+
+
+def summarise(values: Sequence[float]) -> Spread:
+    """Return the median and the range of one value for each process."""
+    return Spread(statistics.median(values), min(values), max(values))
+
+
+def list_runs(result: Result) -> list[Result]:
+    """Return what each process measured."""
+    runs: list[Result] = result.get("runs", [result])
+    return runs
+
+
+def merge_runs(runs: Sequence[Sequence[Result]]) -> list[Result]:
+    """Return one list of results of the lists of all processes."""
+    merged = []
+    for results in zip(*runs, strict=True):
+        same = {
+            key: value
+            for key, value in results[0].items()
+            if all(one[key] == value for one in results) and not isinstance(value, dict)
+        }
+        parts = [{key: one[key] for key in one if key not in same} for one in results]
+        merged.append(same | {"runs": parts})
+    return merged
+
+
+def list_runners(result: Result, what: str = "samples") -> list[str]:
+    """Return the names of what ran."""
+    return list(list_runs(result)[0][what])
+
+
+def find_times(result: Result, runner: str, what: str = "samples") -> list[float]:
+    """Return the median of each process."""
+    return [statistics.median(run[what][runner]) for run in list_runs(result)]
+
+
+def find_ratios(result: Result, over: str, under: str, what: str = "samples") -> list[float]:
+    """Return for each process the median of each round's ratio."""
+    return [
+        statistics.median(a / b for a, b in zip(run[what][over], run[what][under], strict=True))
+        for run in list_runs(result)
+    ]
+
+
+def find_ratio(result: Result, over: str, under: str, what: str = "samples") -> Spread:
+    """Return the ratio over processes."""
+    return summarise(find_ratios(result, over, under, what))
+
+
+def find_mean(results: Sequence[Result], over: str, under: str, what: str = "samples") -> Spread:
+    """Return the geometric mean of the ratio over results, over processes."""
+    ratios = zip(*(find_ratios(result, over, under, what) for result in results), strict=True)
+    return summarise([statistics.geometric_mean(one) for one in ratios])
+
+
+def find_band(result: Result, runner: str, what: str = "samples") -> tuple[float, float, float]:
+    """Return low, median and high: of the processes, or the quartiles of a single one."""
+    runs = list_runs(result)
+    if len(runs) == 1:
+        low, middle, high = statistics.quantiles(runs[0][what][runner], n=4, method="inclusive")
+        return low, middle, high
+    found = summarise(find_times(result, runner, what))
+    return found.low, found.median, found.high
+
+
+def describe_runs(samples: Samples) -> str:
+    """Return in words how often was measured."""
+    runs = list_runs(samples["results"][0])
+    first = next(value for value in runs[0].values() if isinstance(value, dict))
+    rounds = len(first[next(iter(first))]) if "samples" not in runs[0] else 0
+    rounds = rounds or len(next(iter(runs[0]["samples"].values())))
+    if len(runs) == 1:
+        return f"a single process, {rounds} rounds"
+    return f"{len(runs)} processes, up to {rounds} rounds each"
+
+
+def format_races(results: Sequence[Result], name: Callable[[Result], str]) -> str:
+    """Return a table: for each result and kernel the median time and both ratios.
+
+    The ratios are base / kernel and kernel / limit, each with the range over processes.
     """
-    text = ""
-    samples: dict[str, Any] = {"results": []}
-    folder.mkdir(parents=True, exist_ok=True)
-    part = folder / "race.tmp"
-    for words in races:
-        announce(f"racing: {' '.join(words)}")
-        before = read_cpu_times()
-        text += "\n" + run([program, *words, part], "racing", progress=print)
-        lost, passed = (now - then for now, then in zip(read_cpu_times(), before, strict=True))
-        told = f"the hypervisor took {lost / passed:.0%} of the CPU time\n"
-        print(told, end="")
-        text += told
-        raced = json.loads(part.read_text())
-        part.unlink()
-        samples["results"] += [race | {"stolen": lost / passed} for race in raced.pop("results")]
-        samples |= raced
-    return text, samples
-
-
-def read_cpu_times() -> tuple[int, int]:
-    """Return the time that the hypervisor took from this guest, and all CPU time: proc_stat(5)."""
-    times = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
-    return times[-1], sum(times)
-
-
-def keep_samples(folder: Path, name: str, trees: Trees, text: str, samples: dict[str, Any]) -> None:
-    """Write NAME.txt and NAME.json, and add to samples where and from what they were taken."""
-    samples |= {
-        "cpu": describe_cpu(),
-        "date": datetime.date.today().isoformat(),
-        "base": git(trees.base, "rev-parse", "HEAD"),
-        "series": git(trees.series, "rev-parse", "HEAD"),
-    }
-    (folder / f"{name}.txt").write_text(text)
-    (folder / f"{name}.json").write_text(json.dumps(samples, indent=1) + "\n")
-
-
-def find_ratio(race: dict[str, list[float]], over: str, under: str) -> float:
-    """Return the median of each round's ratio."""
-    return statistics.median(a / b for a, b in zip(race[over], race[under], strict=True))
+    rows: list[str] = []
+    width = max(len(name(result)) for result in results)
+    for result in results:
+        runners = list_runners(result)
+        if not rows:
+            rows.append(f"{'':{width}}" + "".join(f"{runner:>10}" for runner in runners))
+            rows[0] += "".join(f"{f'base/{one}':>20}{f'{one}/limit':>20}" for one in runners[1:-1])
+        times = "".join(
+            f"{statistics.median(find_times(result, runner)):10.2f}" for runner in runners
+        )
+        ratios = "".join(
+            f"{find_ratio(result, 'base', one)!s:>20}{find_ratio(result, one, 'limit')!s:>20}"
+            for one in runners[1:-1]
+        )
+        rows.append(f"{name(result):{width}}{times}{ratios}")
+    return "\n".join(rows) + "\n"

@@ -54,30 +54,6 @@ CALLED_BY_KERNEL void boot_warn(void)
 	nr_warnings++;
 }
 
-/* splitmix64 */
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
-}
-
-static unsigned long below(uint64_t *state, unsigned long n)
-{
-	return next_random(state) % n;
-}
-
-static void *allocate(size_t bytes)
-{
-	void *made = malloc(bytes);
-
-	if (!made)
-		die("cannot allocate %zu MiB: free some memory", bytes / MIB);
-	return made;
-}
-
 static void prepare(void)
 {
 	window_open((MAX_PAGES + 2 * GUARD) * layout->page_struct_size);

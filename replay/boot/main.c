@@ -1,28 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The boot replay: its command line. */
+/* The commands of the boot replay. */
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "userspace.h"
 
 const char usage[] =
 "usage: boot matrix [FIRST [CASES]]          compare memmaps and free lists byte for byte\n"
 "       boot random [FIRST [CASES [SEED]]]   the same for random cases\n"
-"       boot race [GIB [ROUNDS [JSON]]]      time a zone of GIB GiB; raw samples go to JSON\n"
-"       boot info                            the CPU, the kernels, their struct page\n";
+"       boot race [GIB [ROUNDS [JSON]]]      time a zone of GIB GiB; the samples go to JSON\n"
+"       boot info                            the kernels and their struct page\n";
 
-extern const struct boot_side base_side_boot asm("base_side");
-extern const struct boot_side series_side_boot asm("series_side") __attribute__((weak));
-extern const struct boot_side fallback_side_boot asm("fallback_side") __attribute__((weak));
+DECLARE_SIDE(boot_side, base);
+DECLARE_SIDE(boot_side, series);
+DECLARE_SIDE(boot_side, fallback);
+DECLARE_SIDE(boot_side, peer);
 
-static void add_boot_kernel(const char *name, const struct boot_side *side)
+static void add_boot_kernel(const char *name, const struct boot_side *side, bool may_differ)
 {
 	if (!side)
 		return;
-	add_kernel(name, &side->side, false);
+	add_kernel(name, &side->side, may_differ);
 	if (side->state_size != boot_side(&kernels[0])->state_size)
 		die("struct zone or its like differs between base and %s", name);
+}
+
+void add_kernels(void)
+{
+	add_boot_kernel("base", &base_side, false);
+	add_boot_kernel("series", &series_side, false);
+	add_boot_kernel("fallback", &fallback_side, false);
+	add_boot_kernel("peer", &peer_side, true);
 }
 
 void *boot_state(void)
@@ -36,51 +44,36 @@ void *boot_state(void)
 	return state;
 }
 
-static int info(void)
+void describe_program(void)
 {
-	char cpu[128];
-
-	cpu_name(cpu, sizeof(cpu));
-	printf("%s\nstruct page of %u bytes, blocks of %lu pages, sections of %lu\nkernels:",
-	       cpu, layout->page_struct_size, boot_side(&kernels[0])->block_pages,
-	       layout->pages_per_section);
-	for (unsigned int i = 0; i < nr_kernels; i++)
-		printf(" %s", kernels[i].name);
-	printf("%s%s\n", layout->can_trace ? ", with the page_ref_set tracepoint" : "",
+	printf("struct page of %u bytes, blocks of %lu pages, sections of %lu%s\n",
+	       layout->page_struct_size, boot_side(&kernels[0])->block_pages,
+	       layout->pages_per_section,
 	       boot_side(&kernels[0])->can_check ? ", with check_pages=" : "");
-	return 0;
 }
 
-int main(int argc, char **argv)
+static int run_matrix(int nr, char **words)
 {
-	const char *command = argc > 1 ? argv[1] : "";
-	unsigned long first = 0, nr = ULONG_MAX;
-
-	crash_catch();
-	add_boot_kernel("base", &base_side_boot);
-	add_boot_kernel("series", &series_side_boot);
-	add_boot_kernel("fallback", &fallback_side_boot);
-
-	if (!strcmp(command, "matrix") && argc <= 4) {
-		first = argc > 2 ? read_argument(argv[2]) : first;
-		nr = argc > 3 ? read_argument(argv[3]) : nr;
-		return check_cases(LIST_MATRIX, first, nr, 0);
-	}
-	if (!strcmp(command, "random") && argc <= 5) {
-		first = argc > 2 ? read_argument(argv[2]) : first;
-		nr = argc > 3 ? read_argument(argv[3]) : 300;
-		return check_cases(LIST_RANDOM, first, nr, argc > 4 ? read_argument(argv[4]) : 1);
-	}
-	if (!strcmp(command, "race") && argc <= 5) {
-		unsigned long gib = argc > 2 ? read_argument(argv[2]) : 16;
-		unsigned long rounds = argc > 3 ? read_argument(argv[3]) : 15;
-
-		if (!gib || gib > 256 || !rounds || rounds > MAX_ROUNDS)
-			die("a zone has 1 to 256 GiB, a race 1 to %d rounds", MAX_ROUNDS);
-		return boot_race(gib, rounds, argc > 4 ? argv[4] : NULL);
-	}
-	if (!strcmp(command, "info") && argc == 2)
-		return info();
-	fputs(usage, stderr);
-	return 2;
+	return check_cases(LIST_MATRIX, read_word(nr, words, 0, 0),
+			   read_word(nr, words, 1, ULONG_MAX), 0);
 }
+
+static int run_random(int nr, char **words)
+{
+	return check_cases(LIST_RANDOM, read_word(nr, words, 0, 0), read_word(nr, words, 1, 300),
+			   read_word(nr, words, 2, 1));
+}
+
+static int run_boot_race(int nr, char **words)
+{
+	return race_boot(read_within(nr, words, 0, 16, 256, "a zone has GiB:"),
+			 read_within(nr, words, 1, 15, MAX_ROUNDS, "rounds:"),
+			 nr > 2 ? words[2] : NULL);
+}
+
+const struct command commands[] = {
+	{ "matrix", 2, run_matrix },
+	{ "random", 3, run_random },
+	{ "race", 3, run_boot_race },
+	{ }
+};

@@ -3,122 +3,61 @@
  * Speed: every kernel and, as the limit, a bare non-temporal fill of the same
  * bytes, in turn over the same memory.
  */
-#include <stdlib.h>
-#include <sys/mman.h>
-
 #include "userspace.h"
 
 #define START_PFN	(1UL << 20)
 
-/* Times are ns per struct page; runners are the kernels, then the limit. */
-static double samples[NR_BOOT][MAX_KERNELS + 1][MAX_ROUNDS];
-static unsigned int nr_runners, limit;
+static struct boot_case call;
 
-static const char *runner_name(unsigned int runner)
+static void fill_memmap(void)
 {
-	return runner < nr_kernels ? kernels[runner].name : "limit";
-}
-
-static void fill_memmap(const struct boot_case *c)
-{
-	stream(entry(c->start_pfn), c->nr_pages * layout->page_struct_size);
+	stream(entry(call.start_pfn), call.nr_pages * layout->page_struct_size);
 	stream_end();
 }
 
-static double time_one(unsigned int runner, const struct boot_case *c)
+static void time_one(unsigned int row, unsigned int runner, double *figures)
 {
 	double start;
 
-	crash_kernel = runner_name(runner);
-	if (runner != limit)
-		boot_side(&kernels[runner])->prepare(c, boot_state());
+	call.what = row;
+	if (runner != nr_kernels)
+		boot_side(&kernels[runner])->prepare(&call, boot_state());
 	/* Every run starts alike, with none of the memmap in a cache. */
-	fill_memmap(c);
+	fill_memmap();
 	start = cpu_time();
-	if (runner == limit)
-		fill_memmap(c);
+	if (runner == nr_kernels)
+		fill_memmap();
 	else
-		boot_side(&kernels[runner])->run(c);
-	return (cpu_time() - start) / c->nr_pages;
+		boot_side(&kernels[runner])->run(&call);
+	*figures = (cpu_time() - start) / call.nr_pages;
 }
 
-static void print_head(void)
+static void write_row(FILE *json, unsigned int row)
 {
-	printf("%8s", "");
-	for (unsigned int i = 0; i < nr_runners; i++)
-		printf("  %12s", runner_name(i));
-	for (unsigned int i = 1; i < nr_kernels; i++)
-		printf("  base/%-8s %8s/limit", runner_name(i), runner_name(i));
-	printf("\n");
+	fprintf(json, "\"what\": \"%s\", \"gib\": %lu, ", boot_name(row),
+		call.nr_pages / (GIB >> layout->page_shift));
 }
 
-static void print_row(enum boot_what what, unsigned int rounds)
+int race_boot(unsigned long gib, unsigned int rounds, const char *json)
 {
-	double (*row)[MAX_ROUNDS] = samples[what];
+	const struct race race = {
+		.unit = "ns of CPU time per struct page",
+		.nr_rows = NR_BOOT,
+		.nr_runners = nr_kernels + 1,
+		.rounds = rounds,
+		.figures = { "samples" },
+		.name_runner = name_kernel,
+		.write_row = write_row,
+		.time_one = time_one,
+	};
 
-	printf("%-8s", boot_name(what));
-	for (unsigned int i = 0; i < nr_runners; i++) {
-		struct summary s = summarise(row[i], rounds);
-
-		printf("  %6.2f +-%2.0f%%", s.median, (s.high - s.low) / s.median * 50);
-	}
-	for (unsigned int i = 1; i < nr_kernels; i++)
-		printf("  %12.2fx %13.2fx", median_ratio(row[0], row[i], rounds),
-		       median_ratio(row[i], row[limit], rounds));
-	printf("\n");
-	fflush(stdout);
-}
-
-static void write_json(const char *file, const char *cpu, unsigned long gib, unsigned int rounds)
-{
-	FILE *json = open_samples(file);
-
-	fprintf(json, "{\"cpu\": \"%s\", \"unit\": \"ns of CPU time per struct page\",\n"
-		"\"page_struct_size\": %u,\n\"results\": [", cpu, layout->page_struct_size);
-	for (enum boot_what what = 0; what < NR_BOOT; what++) {
-		fprintf(json, "%s\n{\"what\": \"%s\", \"gib\": %lu, \"samples\": {",
-			what ? "," : "", boot_name(what), gib);
-		for (unsigned int i = 0; i < nr_runners; i++) {
-			write_list(json, runner_name(i), samples[what][i], rounds);
-			fprintf(json, i == limit ? "}}" : ", ");
-		}
-	}
-	fprintf(json, "]}\n");
-	close_samples(json);
-}
-
-int boot_race(unsigned long wanted, unsigned int rounds, const char *json)
-{
-	unsigned long gib = fitting_gib(wanted);
-	struct boot_case c = {
+	call = (struct boot_case) {
 		.start_pfn = START_PFN,
-		.nr_pages = gib * GIB >> layout->page_shift,
+		.nr_pages = fitting_memmap(gib) * GIB >> layout->page_shift,
 		.zone = boot_side(&kernels[0])->zones[0],
 	};
-	char cpu[128];
-
-	limit = nr_kernels;
-	nr_runners = nr_kernels + 1;
 	stay_on_cpu();
-	window_open(c.nr_pages * layout->page_struct_size);
+	window_open(call.nr_pages * layout->page_struct_size);
 	window_place(START_PFN);
-	cpu_name(cpu, sizeof(cpu));
-	printf("%s; zone of %lu GiB, memmap of %lu MiB\n"
-	       "CPU time in ns per struct page, median and half the quartiles' distance of %u rounds\n",
-	       cpu, gib, c.nr_pages * layout->page_struct_size / MIB, rounds);
-	print_head();
-	crash_context = "race";
-	for (c.what = 0; c.what < NR_BOOT; c.what++) {
-		/* Whatever drifts during a round must not always hit the same one: rotate. */
-		for (unsigned int round = 0; round < rounds; round++)
-			for (unsigned int i = 0; i < nr_runners; i++) {
-				unsigned int runner = (i + round) % nr_runners;
-
-				samples[c.what][runner][round] = time_one(runner, &c);
-			}
-		print_row(c.what, rounds);
-	}
-	if (json)
-		write_json(json, cpu, gib, rounds);
-	return 0;
+	return run_race(&race, json);
 }

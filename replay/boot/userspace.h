@@ -2,7 +2,7 @@
 /*
  * The user-space half of the boot replay. It shares with the replay what knows
  * nothing of a case. Calls go one way:
- * main -> check, race -> ../{window, timing, crash, machine} -> ../kernels.
+ * main -> check, race -> the shared half.
  */
 #ifndef REPLAY_BOOT_USERSPACE_H
 #define REPLAY_BOOT_USERSPACE_H
@@ -33,6 +33,6 @@ enum boot_list { LIST_MATRIX, LIST_RANDOM };
 int check_cases(enum boot_list list, unsigned long first, unsigned long nr, uint64_t seed);
 
 /* race.c */
-int boot_race(unsigned long gib, unsigned int rounds, const char *json);
+int race_boot(unsigned long gib, unsigned int rounds, const char *json);
 
 #endif

@@ -1,44 +1,53 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The demotion replay: its command line. */
-#include <stdlib.h>
-#include <string.h>
-
+/* The commands of the demotion replay. */
 #include "userspace.h"
 
 const char usage[] =
 "usage: demotion check                          compare every byte\n"
 "       demotion publish [ROUNDS]               look at each copy from another CPU\n"
-"       demotion race [GIB [ROUNDS [JSON]]]     time folios in GIB GiB; raw samples go to JSON\n";
+"       demotion race [GIB [ROUNDS [JSON]]]     time folios in GIB GiB; samples go to JSON\n"
+"       demotion info                           the kernels\n";
 
-extern const struct demotion_side base_side_demotion asm("base_side");
-extern const struct demotion_side series_side_demotion asm("series_side") __attribute__((weak));
+DECLARE_SIDE(demotion_side, base);
+DECLARE_SIDE(demotion_side, series);
+DECLARE_SIDE(demotion_side, peer);
 
-static void add_demotion_kernel(const char *name, const struct demotion_side *side)
+void add_kernels(void)
 {
-	if (side)
-		add_kernel(name, &side->side, false);
+	add_kernel("base", &base_side.side, false);
+	if (&series_side)
+		add_kernel("series", &series_side.side, false);
+	if (&peer_side)
+		add_kernel("peer", &peer_side.side, true);
 }
 
-int main(int argc, char **argv)
+void describe_program(void)
 {
-	const char *command = argc > 1 ? argv[1] : "";
-
-	crash_catch();
-	add_demotion_kernel("base", &base_side_demotion);
-	add_demotion_kernel("series", &series_side_demotion);
-
-	if (!strcmp(command, "check") && argc == 2)
-		return check_copies();
-	if (!strcmp(command, "publish") && argc <= 3)
-		return publish_copies(argc > 2 ? read_argument(argv[2]) : 50000);
-	if (!strcmp(command, "race") && argc <= 5) {
-		unsigned long gib = argc > 2 ? read_argument(argv[2]) : 4;
-		unsigned long rounds = argc > 3 ? read_argument(argv[3]) : 15;
-
-		if (!gib || gib > 256 || !rounds || rounds > MAX_ROUNDS)
-			die("a race takes 1 to 256 GiB, 1 to %d rounds", MAX_ROUNDS);
-		return race_copies(gib, rounds, argc > 4 ? argv[4] : NULL);
-	}
-	fputs(usage, stderr);
-	return 2;
+	printf("struct page of %u bytes\n", layout->page_struct_size);
 }
+
+static int run_check(int nr, char **words)
+{
+	(void)nr;
+	(void)words;
+	return check_copies();
+}
+
+static int run_publish(int nr, char **words)
+{
+	return publish_copies(read_word(nr, words, 0, 50000));
+}
+
+static int run_copy_race(int nr, char **words)
+{
+	return race_copies(read_within(nr, words, 0, 4, 256, "a race takes GiB:"),
+			   read_within(nr, words, 1, 15, MAX_ROUNDS, "rounds:"),
+			   nr > 2 ? words[2] : NULL);
+}
+
+const struct command commands[] = {
+	{ "check", 0, run_check },
+	{ "publish", 1, run_publish },
+	{ "race", 3, run_copy_race },
+	{ }
+};

@@ -79,10 +79,3 @@ void memory_catch(void)
 
 	sigaction(SIGSEGV, &action, &unexpected);
 }
-
-uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	return *state ^= *state << 17;
-}

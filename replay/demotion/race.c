@@ -24,10 +24,6 @@ static const unsigned int orders[] = { 0, 4, 9 };
 static const unsigned long others[] = { 32, 256, 1024, 2048, 4096, 16384, 65536, 262144, 0 };
 #define NR_OTHERS	(sizeof(others) / sizeof(*others))
 
-/* Medians of a round's batches: ns per page copied, ns per line read. */
-static double copied[NR_ORDERS][NR_OTHERS][MAX_KERNELS][MAX_ROUNDS];
-static double reread[NR_ORDERS][NR_OTHERS][MAX_KERNELS][MAX_ROUNDS];
-
 static unsigned long min_of(unsigned long a, unsigned long b)
 {
 	return a < b ? a : b;
@@ -63,9 +59,10 @@ static void verify(const struct kernel *kernel, const struct demotion_case *c, u
 	}
 }
 
-static void run_round(unsigned int order, unsigned int size, unsigned int runner,
-		      unsigned int round)
+/* Medians of the batches: ns per page copied, ns per line read. */
+static void time_one(unsigned int row, unsigned int runner, double *figures)
 {
+	unsigned int order = row / NR_OTHERS, size = row % NR_OTHERS;
 	const struct demotion_side *side = demotion_side(&kernels[runner]);
 	unsigned long pages = BATCH_PAGES(orders[order]), folios = pages >> orders[order];
 	unsigned long batches = BATCHES(orders[order], others[size]);
@@ -100,80 +97,33 @@ static void run_round(unsigned int order, unsigned int size, unsigned int runner
 			read[batch] += read_lines(data(c[i].to), PAGE << orders[order]) / folios;
 		verify(&kernels[runner], c, folios);
 	}
-	copied[order][size][runner][round] = summarise(copy, batches).median;
-	reread[order][size][runner][round] = summarise(read, batches).median;
+	figures[0] = median(copy, batches);
+	figures[1] = median(read, batches);
 }
 
-static void print_row(unsigned int order, unsigned int size, unsigned int rounds)
+static void write_row(FILE *json, unsigned int row)
 {
-	double (*copy)[MAX_ROUNDS] = copied[order][size], (*read)[MAX_ROUNDS] = reread[order][size];
-
-	if (others[size])
-		printf("%5u %7lu KiB", orders[order], others[size]);
-	else
-		printf("%5u  the copies", orders[order]);
-	for (unsigned int i = 0; i < nr_kernels; i++)
-		printf("  %7.0f", summarise(copy[i], rounds).median);
-	printf("  %6.2fx", median_ratio(copy[0], copy[1], rounds));
-	for (unsigned int i = 0; i < nr_kernels; i++)
-		printf("  %7.2f", summarise(read[i], rounds).median);
-	printf("  %6.2fx\n", median_ratio(read[0], read[1], rounds));
-	fflush(stdout);
+	fprintf(json, "\"gib\": %lu, \"order\": %u, \"other_kib\": %lu, ", 2 * half * PAGE / GIB,
+		orders[row / NR_OTHERS], others[row % NR_OTHERS]);
 }
 
-static void write_json(FILE *json, const char *cpu, unsigned int rounds)
+int race_copies(unsigned long gib, unsigned int rounds, const char *json)
 {
-	fprintf(json, "{\"cpu\": \"%s\",\n\"unit\": \"ns of CPU time: copy per page of 4 KiB, "
-		"read per line of 64 bytes\",\n\"gib\": %lu,\n\"results\": [",
-		cpu, 2 * half * PAGE / GIB);
-	for (unsigned int order = 0; order < NR_ORDERS; order++)
-		for (unsigned int size = 0; size < NR_OTHERS; size++) {
-			fprintf(json, "%s\n{\"order\": %u, \"other_kib\": %lu",
-				order || size ? "," : "", orders[order], others[size]);
-			for (unsigned int i = 0; i < 2; i++) {
-				fprintf(json, ", \"%s\": {", i ? "read" : "copy");
-				for (unsigned int k = 0; k < nr_kernels; k++) {
-					write_list(json, kernels[k].name,
-						   (i ? reread : copied)[order][size][k], rounds);
-					fprintf(json, k + 1 < nr_kernels ? ", " : "}");
-				}
-			}
-			fprintf(json, "}");
-		}
-	fprintf(json, "]}\n");
-	if (fclose(json))
-		die("cannot write the samples: is the disk full?");
-}
+	const struct race race = {
+		.unit = "ns of CPU time: copy per page of 4 KiB, read per line of 64 bytes",
+		.nr_rows = NR_ORDERS * NR_OTHERS,
+		.nr_runners = nr_kernels,
+		.rounds = rounds,
+		.figures = { "copy", "read" },
+		.name_runner = name_kernel,
+		.write_row = write_row,
+		.time_one = time_one,
+	};
 
-/* The largest of @gib, a half of it... that fits into memory with the other data. */
-static unsigned long fitting(unsigned long gib)
-{
-	unsigned long wanted = gib;
-	char kib[64];
-
-	proc_value("/proc/meminfo", "MemAvailable", kib, sizeof(kib));
-	while (gib > 1 && gib * GIB > strtoul(kib, NULL, 10) / 4 * 3 * 1024)
-		gib /= 2;
-	if (gib != wanted)
-		printf("%lu GiB instead of %lu GiB: more do not fit\n", gib, wanted);
-	return gib;
-}
-
-int race_copies(unsigned long gib, unsigned int rounds, const char *file)
-{
-	FILE *json = file ? fopen(file, "w") : NULL;
-	char cpu[128];
-
-	if (file && !json)
-		die("cannot write %s: choose another file", file);
-	if (nr_kernels < 2)
-		die("a race needs two kernels");
-	gib = fitting(gib);
-	half = gib * GIB / PAGE / 2;
+	half = fitting_gib(gib, 1, 1) * GIB / PAGE / 2;
 	memory_open(2 * half);
 	memory_catch();
 	stay_on_cpu();
-	cpu_name(cpu, sizeof(cpu));
 	for (uint64_t *word = (uint64_t *)data(0); word < (uint64_t *)data(half); word++)
 		*word = next_random(&seed);
 	memset(data(half), 1, half * PAGE);
@@ -181,25 +131,5 @@ int race_copies(unsigned long gib, unsigned int rounds, const char *file)
 	if (!other)
 		die("out of memory for the other data");
 	memset(other, 1, others[NR_OTHERS - 2] * 1024);
-	printf("%s; folios in %lu GiB, %lu MiB in each of %u rounds\n"
-	       "CPU time in ns, medians: copy per page, read again per line\n"
-	       "order  other data", cpu, gib, 64UL, rounds);
-	for (unsigned int i = 0; i < 2; i++) {
-		for (unsigned int k = 0; k < nr_kernels; k++)
-			printf("  %7s", kernels[k].name);
-		printf("    ratio");
-	}
-	printf("\n");
-	crash_context = "race";
-	for (unsigned int order = 0; order < NR_ORDERS; order++)
-		for (unsigned int size = 0; size < NR_OTHERS; size++) {
-			/* Whatever drifts must not always hit the same one: rotate. */
-			for (unsigned int round = 0; round < rounds; round++)
-				for (unsigned int i = 0; i < nr_kernels; i++)
-					run_round(order, size, (i + round) % nr_kernels, round);
-			print_row(order, size, rounds);
-		}
-	if (json)
-		write_json(json, cpu, rounds);
-	return 0;
+	return run_race(&race, json);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The user-space half of the demotion replay. Calls go one way:
- * main -> check, publish, race -> memory, ../{window, timing, crash, machine} -> ../kernels.
+ * main -> check, publish, race -> memory -> the shared half.
  */
 #ifndef REPLAY_DEMOTION_USERSPACE_H
 #define REPLAY_DEMOTION_USERSPACE_H
@@ -27,9 +27,6 @@ void memory_catch(void);
 #define NOT_POISONED	(~0UL)
 extern unsigned long poisoned;
 
-/* A number that depends on the one before. */
-uint64_t next_random(uint64_t *state);
-
 /* check.c: 1 if a kernel copies wrong, else 0 */
 int check_copies(void);
 
@@ -37,6 +34,6 @@ int check_copies(void);
 int publish_copies(unsigned long rounds);
 
 /* race.c */
-int race_copies(unsigned long gib, unsigned int rounds, const char *file);
+int race_copies(unsigned long gib, unsigned int rounds, const char *json);
 
 #endif

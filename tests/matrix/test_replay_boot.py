@@ -13,7 +13,7 @@ from support import Pair, Program, build_once, choose, need
 from harness.core import options
 from harness.core.folders import ROOT
 from harness.kernel import tree
-from harness.replay import boot, boot_build, build
+from harness.replay import boot, build
 from harness.replay.drain import find_undrained
 
 MUTATIONS = tomllib.loads((ROOT / "replay/boot/mutations.toml").read_text())
@@ -37,20 +37,20 @@ def run(made: Path, *words: str) -> Done:
 @pytest.fixture(scope="session")
 def built(chosen: options.Options, trees: tree.Trees) -> Program:
     """Build the program of a configuration, once; skips where a tool is missing."""
-    return build_once(boot_build.CONFIGS, lambda name: boot_build.build_boot(chosen, trees, name))
+    return build_once(boot.CONFIGS, lambda name: boot.PROGRAM.build(chosen, trees, name))
 
 
 @pytest.fixture(scope="session")
 def pair(chosen: options.Options, trees: tree.Trees) -> Pair:
     """Both kernels of a configuration, made once."""
-    return functools.cache(lambda name: boot_build.build_pair(chosen, trees, name))
+    return functools.cache(lambda name: boot.PROGRAM.build_pair(chosen, trees, name))
 
 
-@pytest.mark.parametrize("name", choose(boot_build.CONFIGS, SHORT))
+@pytest.mark.parametrize("name", choose(boot.CONFIGS, SHORT))
 def test_same_boot(built: Program, name: str) -> None:
     made = built(name)
     told = run(made, "info").stdout
-    assert ("check_pages=" in told) == ("JUMP_LABEL" not in boot_build.CONFIGS[name].text())
+    assert ("check_pages=" in told) == ("JUMP_LABEL" not in boot.CONFIGS[name].text())
     assert ("page_ref_set" in told) == (name == "trace")
     for words in (["matrix"], ["random", "0", "300"]):
         done = run(made, *words)
@@ -63,7 +63,7 @@ def test_same_boot(built: Program, name: str) -> None:
     "name", choose(["default", "keys", "trace", "pageblock", "nomemcg"], SHORT)
 )
 def test_copies_are_drained_before_they_are_freed(pair: Pair, name: str) -> None:
-    need(boot_build.CONFIGS[name].missing())
+    need(boot.CONFIGS[name].missing())
     assert find_undrained(pair(name)[1].out / "mm/mm_init.o", *DRAINED) == []
 
 
@@ -83,11 +83,11 @@ def test_mutation_is_disassembled(pair: Pair, name: str) -> None:
 )
 def test_mutation_is_found(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
-    made = boot_build.build_mutant(
+    made = boot.PROGRAM.build_mutant(
         *pair(mutation.get("config", "default")),
         name,
-        mutation.get("file", "mm/mm_init.c"),
         mutation["edits"],
+        mutation.get("file", "mm/mm_init.c"),
     )
     done = run(made, "random", "0", "60")
     assert done.returncode == 1, done.stdout + done.stderr
@@ -106,8 +106,8 @@ def test_mutation_is_found(pair: Pair, name: str) -> None:
     ("words", "message"),
     [
         (["random", "many"], '"many" is no number'),
-        (["race", "0"], "a zone has 1 to 256 GiB"),
-        (["race", "1", "0"], "a race 1 to 1000 rounds"),
+        (["race", "0"], "a zone has GiB: 1 to 256"),
+        (["race", "1", "0"], "rounds: 1 to 1000"),
         (["race", "1", "1", "/no/such/folder/x"], "cannot write /no/such/folder/x"),
         ([], "usage: boot matrix"),
     ],

@@ -13,7 +13,7 @@ from support import Pair, Program, build_once, choose, replay
 from harness.core import options
 from harness.core.folders import ROOT
 from harness.kernel import tree
-from harness.replay import demotion, demotion_build
+from harness.replay import demotion
 
 MUTATIONS = tomllib.loads((ROOT / "replay/demotion/mutations.toml").read_text())
 # The others run in make test-all only.
@@ -23,18 +23,16 @@ SHORT = ("default", "not-drained", "streams-to-every-node", "counts-a-line-too-f
 @pytest.fixture(scope="session")
 def built(chosen: options.Options, trees: tree.Trees) -> Program:
     """Build the program of a configuration, once; skips where a tool is missing."""
-    return build_once(
-        demotion_build.CONFIGS, lambda name: demotion_build.build_demotion(chosen, trees, name)
-    )
+    return build_once(demotion.CONFIGS, lambda name: demotion.PROGRAM.build(chosen, trees, name))
 
 
 @pytest.fixture(scope="session")
 def pair(chosen: options.Options, trees: tree.Trees) -> Pair:
     """Both kernels of a configuration, made once."""
-    return functools.cache(lambda name: demotion_build.build_pair(chosen, trees, name))
+    return functools.cache(lambda name: demotion.PROGRAM.build_pair(chosen, trees, name))
 
 
-@pytest.mark.parametrize("name", choose(demotion_build.CONFIGS, SHORT))
+@pytest.mark.parametrize("name", choose(demotion.CONFIGS, SHORT))
 def test_every_byte(built: Program, name: str) -> None:
     done = replay(built(name), "check")
     assert not done.returncode and "every byte as it must be" in done.stdout, done
@@ -56,7 +54,9 @@ def test_copies_are_drained(built: Program) -> None:
 @pytest.mark.parametrize("name", choose(MUTATIONS, SHORT))
 def test_mutation_is_found(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
-    made = demotion_build.build_mutant(*pair("default"), name, mutation["file"], mutation["edits"])
+    made = demotion.PROGRAM.build_mutant(
+        *pair("default"), name, mutation["edits"], mutation["file"]
+    )
     if mutation.get("seen_by") == "publish":
         need_two_cpus()
         assert not replay(made, "check").returncode
@@ -88,8 +88,8 @@ def test_race(built: Program, tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["race", "many"], '"many" is no number'),
-        (["race", "0"], "a race takes 1 to 256 GiB"),
-        (["race", "1", "0"], "1 to 1000 rounds"),
+        (["race", "0"], "a race takes GiB: 1 to 256"),
+        (["race", "1", "0"], "rounds: 1 to 1000"),
         (["race", "1", "1", "/no/such/folder/x"], "cannot write /no/such/folder/x"),
         ([], "usage: demotion check"),
     ],

@@ -11,9 +11,10 @@ from support import Pair, Program, choose, replay
 
 from harness.core.folders import ROOT
 from harness.replay import build, parallel
+from harness.replay.device import PROGRAM
 from harness.replay.drain import CHUNK, find_undrained
 
-MUTATIONS = tomllib.loads((ROOT / "replay/parallel.toml").read_text())
+MUTATIONS = tomllib.loads((ROOT / "replay/device/parallel.toml").read_text())
 # arm64 has no threads here: see replay/shim.c.
 CONFIGS = [name for name in build.CONFIGS if name != "arm64"]
 # The others run in make test-all only.
@@ -46,7 +47,7 @@ def test_mutation_is_found(pair: Pair, name: str) -> None:
         assert find_undrained(changed, CHUNK) == [mutation["says"]]
         return
     file = mutation.get("file", "mm/mm_init.c")
-    made = build.build_mutant(*pair("default"), name, mutation["edits"], file)
+    made = PROGRAM.build_mutant(*pair("default"), name, mutation["edits"], file)
     # Whether threads meet in a fault is up to chance: on a busy machine it took two seeds.
     for seed in range(1, 9):
         done = replay(made, "threads", "4", "random", "3000", str(seed))
@@ -64,16 +65,18 @@ def test_race(built: Program, tmp_path: Path) -> None:
     for result in samples["results"]:
         assert {"base 1", "series 1", "fill 1"} <= set(result["samples"])
         assert all(len(times) == 3 and min(times) > 0 for times in result["samples"].values())
-    assert parallel.format_verdict(samples).startswith(f"parallel: {samples['cpus']} threads ")
-    assert parallel.format_speedups(samples).count("\n") == 3
+    assert parallel.format_verdict(samples).startswith(
+        f"parallel: {samples['results'][0]['cpus']} threads "
+    )
+    assert parallel.format_table(samples).count("\n") == 4
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["threads", "0", "matrix"], "1 to 64 threads"),
+        (["threads", "0", "matrix"], "threads: 1 to 64"),
         (["parallel", "64"], "a device has 128 MiB to 65536 GiB"),
-        (["parallel", "128", "0", "0"], "1 to 1000 rounds"),
+        (["parallel", "128", "0", "0"], "rounds: 1 to 1000"),
     ],
 )
 def test_bad_words(built: Program, words: list[str], message: str) -> None:

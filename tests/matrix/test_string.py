@@ -10,6 +10,7 @@ from harness.core import options
 from harness.core.folders import ROOT
 from harness.kernel import tree
 from harness.replay import build
+from harness.replay.device import PROGRAM
 from harness.replay.drain import read_code
 
 
@@ -20,7 +21,7 @@ def test_each_memcpy_flushcache_is_a_movnti(
     """On the base this fails with gcc 12, which stores the second field with a plain MOV."""
     config = build.CONFIGS[name]
     need(config.missing())
-    kernel = build.build_objects(chosen, trees.series, config)
+    kernel = PROGRAM.build_objects(chosen, trees.series, name)
     made = kernel.compile(ROOT / "probes/flushcache.c", tmp_path / "flushcache.o")
     code = [instruction.name for instruction in read_code(made).list_body("set_entry")]
     assert code.count("movnti") == 2, code

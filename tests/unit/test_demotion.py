@@ -34,7 +34,7 @@ SAMPLES = {
 
 
 def test_groups() -> None:
-    told = demotion.format_groups(SAMPLES).splitlines()
+    told = demotion.format_table(SAMPLES).splitlines()
     assert told[1:] == [
         "order 0, series: copy 1.20x, neighbour that fits 4.00x, larger 1.41x, copies read 0.50x",
         "order 9, series: copy 2.00x, neighbour that fits 1.00x, larger 1.00x, copies read 0.25x",
@@ -44,6 +44,16 @@ def test_groups() -> None:
 def test_verdict_leaves_out_the_copies_that_are_read() -> None:
     # (1.2^3 * 2^2)^(1/5) and (4 * 1 * 2 * 1 * 1)^(1/5)
     assert demotion.format_verdict(SAMPLES) == "demotion: copy 1.47x, neighbour 1.52x"
+
+
+def test_cache_that_the_system_does_not_tell(tmp_path: Path) -> None:
+    (tmp_path / "size").write_text("1024K\n")
+    assert demotion.read_cache(tmp_path / "size") == {"second_level_kib": 1024}
+    unknown = demotion.read_cache(tmp_path / "none")
+    told = demotion.format_table(SAMPLES | unknown)
+    assert "unknown KiB" in told
+    assert "larger" in told
+    assert "fits" not in told
 
 
 def test_picture(tmp_path: Path) -> None:

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What `make replay-parallel` tells of its samples, and the model."""
+"""What `make replay-parallel` tells of its samples."""
 
-import pytest
-
-from harness.replay import model, parallel
+from harness.replay import parallel
 
 SAMPLES = {
-    "cpus": 2,
     "results": [
         {
+            "cpus": 2,
             "device_mib": mib,
             "order": order,
             "deduplicated": dedup,
@@ -31,26 +29,21 @@ SAMPLES = {
 
 
 def test_speedups() -> None:
-    told = parallel.format_speedups(SAMPLES).splitlines()
-    assert [line.split() for line in told[1:]] == [
-        ["256", "0", "0.50x", "1.25x", "1.80x", "1.50x"],
-        ["102400", "0", "2.00x", "1.25x", "1.80x", "6.00x"],
-        ["102400", "9d", "1.00x", "1.25x", "1.80x", "3.00x"],
+    told = parallel.format_table(SAMPLES).splitlines()
+    assert told[::2] == [
+        f"{name}: base 1 30.00, series 1 12.00, series 2 {two}, split 2 9.60, "
+        "fill 1 9.00, fill 2 5.00"
+        for name, two in (
+            ("   256 MiB, order 0", "24.00"),
+            ("102400 MiB, order 0", "6.00"),
+            ("102400 MiB, order 9d", "12.00"),
+        )
+    ]
+    assert told[1::2] == [
+        f"    2 threads, of 1: series {series}, split 1.25x, fill 1.80x, of base {base}"
+        for series, base in (("0.50x", "1.50x"), ("2.00x", "6.00x"), ("1.00x", "3.00x"))
     ]
 
 
 def test_verdict_is_of_the_largest_device_at_order_0() -> None:
     assert parallel.format_verdict(SAMPLES) == "parallel: 2 threads 2.00x of one, 6.00x of base"
-
-
-def test_model() -> None:
-    """One thread takes what README.md says; many take what the bandwidth allows."""
-    [socket] = [socket for socket in model.SOCKETS if socket.name.startswith("Sapphire")]
-    pages = 100 * 2**30 / model.PAGE
-    blocks = pages / model.PAGEBLOCK * model.PER_PAGEBLOCK
-    one, many = (model.find_time(socket, 100 * 2**30, threads, 0.5) for threads in (1, 64))
-    assert one == pytest.approx(pages * 3.65e-9 + blocks)
-    assert many == pytest.approx(pages * 64 / (0.5 * 307.2e9) + blocks)
-    told = model.format_model()
-    assert told.startswith("MODEL, not measured")
-    assert told.count("\n") == 1 + len(model.SOCKETS) * len(model.SIZES)

@@ -15,7 +15,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "replay.h"
+#include "../replay.h"
 
 #ifndef CONFIG_SPARSEMEM_EXTREME
 #error "the replay provides mem_section as SPARSEMEM_EXTREME has it"

@@ -19,30 +19,13 @@ static unsigned char *snapshot, noise[NOISE];
 static unsigned long nr_checked, nr_reports, nr_entries, nr_bytes;
 static unsigned long nr_differing[MAX_KERNELS];	/* cases */
 
-/* splitmix64 */
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
-}
-
-static unsigned long below(uint64_t *state, unsigned long n)
-{
-	return next_random(state) % n;
-}
-
 static void prepare(void)
 {
 	uint64_t state = 0;
 
 	window_open((MAX_PAGES + (1UL << layout->max_order) + 2 * GUARD) *
 		    layout->page_struct_size);
-	snapshot = malloc(window_size());
-	if (!snapshot)
-		die("cannot allocate %lu MiB: free some memory", window_size() / MIB);
+	snapshot = allocate(window_size());
 	for (size_t i = 0; i + 8 <= NOISE; i += 8) {
 		uint64_t r = next_random(&state);
 

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`make replay`: prove that both kernels build the same memmap, and race them at native speed."""
+
+from harness.core.options import Options
+from harness.core.stages import run_stage
+from harness.replay.build import CONFIGS, REPLAY, Program
+from harness.replay.compare import find_last, format_beside, load_runs
+from harness.replay.drain import tell_peer
+from harness.replay.plot import draw_race
+from harness.replay.run import Replay, run_replay
+from harness.replay.samples import Result, Samples, find_mean, format_races
+
+PROGRAM = Program(
+    "replay",
+    REPLAY / "device",
+    CONFIGS,
+    ("mm/mm_init",),
+    ("replay_event", "replay_pgmap", "replay_queue", "replay_cancel"),
+    # What the kernel calls to split a range among threads, and what it calls instead.
+    optional={"padata_do_multithreaded": "kernel/padata"},
+    redefined=("padata_do_multithreaded", "replay_do_multithreaded"),
+    fallback=True,
+)
+RANDOM_CASES = "20000"
+
+
+def name_race(result: Result) -> str:
+    """Return the size of the device and the order; d is for a deduplicated memmap."""
+    return f"{result['device_gib']:>4} GiB, order {result['order']}{'d' * result['deduplicated']}"
+
+
+def format_table(samples: Samples) -> str:
+    """Return the table of all races."""
+    return format_races(samples["results"], name_race)
+
+
+def format_verdict(samples: Samples) -> str:
+    """Return the last line: the largest device, all its orders that are not deduplicated."""
+    largest = max(result["device_gib"] for result in samples["results"])
+    some = [
+        result
+        for result in samples["results"]
+        if result["device_gib"] == largest and not result["deduplicated"]
+    ]
+    faster, over = find_mean(some, "base", "series"), find_mean(some, "series", "limit")
+    return f"replay: series is {faster} as fast as base, {over} the limit"
+
+
+DEVICE = Replay(
+    "replay",
+    PROGRAM,
+    {
+        "comparing the memmaps byte for byte": ["matrix"],
+        "comparing those of random cases": ["random", RANDOM_CASES, "1"],
+    },
+    # GiB of the device, the orders, rounds of each process.
+    (["race", "100", "0,9,18,9d,18d", "3"], ["race", "16", "0-18", "3"]),
+    format_table,
+    format_verdict,
+    draw_race,
+)
+
+
+def run_device(options: Options) -> None:
+    """Run the replay, and show the last result of this CPU beside it."""
+    samples = run_replay(options, DEVICE)
+    if options.peer:
+        tell_peer(options)
+    if last := find_last(load_runs(), samples["cpu"]):
+        print(f"\n{format_beside(last, samples)}")
+        print(format_verdict(samples))
+
+
+if __name__ == "__main__":
+    run_stage(run_device)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`make record`: every replay on this machine, into results/DATE-CPU/, ready to commit or send."""
+
+import re
+import shutil
+from pathlib import Path
+
+from harness.core.cache import replace
+from harness.core.errors import UserError
+from harness.core.folders import ROOT
+from harness.core.options import Options
+from harness.core.progress import say
+from harness.core.stages import run_stage
+from harness.replay.boot import BOOT
+from harness.replay.demotion import DEMOTION
+from harness.replay.device import DEVICE
+from harness.replay.parallel import PARALLEL
+from harness.replay.run import run_replay
+from harness.replay.samples import Samples, describe_runs
+
+REPLAYS = (DEVICE, BOOT, PARALLEL, DEMOTION)
+TARGETS = {"replay": "replay"}
+RESULTS = ROOT / "results"
+
+
+def name_folder(samples: Samples) -> str:
+    """Return DATE-CPU: the microarchitecture if it is known, else the model name."""
+    cpu = str(samples["cpu"])
+    known = re.search(r" \(([^()]+)\)$", cpu)
+    name = known[1] if known else cpu.split(", family")[0]
+    return f"{samples['date']}-{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}"
+
+
+def name_target(name: str) -> str:
+    """Return the target of make that a replay belongs to."""
+    return TARGETS.get(name, f"replay-{name}")
+
+
+def format_readme(all_samples: dict[str, Samples]) -> str:
+    """Return README.md, made from what the programs recorded."""
+    first = next(iter(all_samples.values()))
+    guest = "a virtual machine" if first["hypervisor"] else "no virtual machine"
+    rows = [
+        "<!-- SPDX-License-Identifier: GPL-2.0 -->",
+        f"# {first['cpu']}, {first['date']}",
+        "",
+        "Made by `make record`.",
+        "",
+        "| what | value |",
+        "|---|---|",
+        f"| CPU | {first['cpu']} |",
+        f"| machine | {first['cpus']} CPUs, {first['memory_gib']} GiB of memory, {guest} |",
+        f"| its kernel | {first['host_kernel']} |",
+        f"| base, `git rev-parse HEAD^{{tree}}` | {first['base']} |",
+        f"| series, `git rev-parse HEAD^{{tree}}` | {first['series']} |",
+        f"| compiler | {first['compiler']} |",
+        f"| this repository | {first['commit']} |",
+        "",
+        "| files | command | measured | configuration | CPU time that the hypervisor took |",
+        "|---|---|---|---|---|",
+    ]
+    for name, samples in all_samples.items():
+        stolen = [one["stolen"] for result in samples["results"] for one in result["runs"]]
+        rows.append(
+            f"| `{name}.*` | `make {name_target(name)}` | {describe_runs(samples)} | "
+            f"{samples['config']} | {max(stolen):.0%} at most |"
+        )
+    return "\n".join(rows) + "\n"
+
+
+def write_results(folders: dict[str, Path], all_samples: dict[str, Samples], results: Path) -> Path:
+    """Copy what the replays left to results/DATE-CPU, with README.md, and return that folder.
+
+    Raises UserError when it exists.
+    """
+    where = results / name_folder(next(iter(all_samples.values())))
+    if where.exists():
+        raise UserError(f"{where} exists: move it away, or commit it and come back tomorrow")
+    with replace(where) as new:
+        new.mkdir()
+        for folder in folders.values():
+            for file in sorted(folder.iterdir()):
+                shutil.copy(file, new)
+        (new / "README.md").write_text(format_readme(all_samples))
+    return where
+
+
+def run_record(options: Options) -> None:
+    """Run every replay and write results/; Raises UserError as the stages do."""
+    if options.peer:
+        raise UserError("make record has no PEER=: leave it out")
+    all_samples = {replay.name: run_replay(options, replay) for replay in REPLAYS}
+    folders = {replay.name: replay.locate(options) for replay in REPLAYS}
+    where = write_results(folders, all_samples, RESULTS)
+    say(f"ready to commit: {where}")
+
+
+if __name__ == "__main__":
+    run_stage(run_record)

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The program that replays memmap_init_zone_device(). Calls go one way:
+ * main -> check, race, parallel -> events, case, threads -> the shared half.
+ */
+#ifndef REPLAY_DEVICE_USERSPACE_H
+#define REPLAY_DEVICE_USERSPACE_H
+
+#include "../userspace.h"
+
+/* threads.c: the workers that run the kernels' works */
+void threads_start(unsigned int nr);
+/* With how many threads the kernels run: 1, or as the command line says. */
+extern unsigned int nr_threads;
+
+/* case.c: a case as text */
+#define CASE_SIZE	256
+void case_write(const struct replay_case *c, char *text);
+struct replay_case case_read(const char *text);
+/* The enum memory_type of that name. */
+unsigned int type_value(const char *name);
+
+/* events.c: what the kernels' code asked for from outside */
+enum events_mode { EVENTS_IGNORE, EVENTS_RECORD, EVENTS_COMPARE };
+void events_start(enum events_mode mode);
+/* False, with the first difference in @text, if they are not as recorded. */
+bool events_same(char *text, size_t size);
+
+/* check.c: 1 if a kernel that may not differ from the base does so, else 0 */
+int check_matrix(void);
+int check_random(unsigned long nr_cases, uint64_t seed);
+int check_one(const struct replay_case *c);
+
+/* race.c: a device of @pages, its orders in turn; d stands for a deduplicated memmap */
+#define MAX_ORDERS	32
+
+struct device {
+	unsigned long mib;
+	unsigned int nr_orders;
+	unsigned int orders[MAX_ORDERS];
+	bool deduplicated[MAX_ORDERS];	/* without an altmap: tails share their memmap */
+};
+
+extern struct device device;
+/* Opens the memmap of the device, and keeps to one CPU. */
+void open_device(void);
+/* The call for a row of the race, with its memory mapped as the kernel maps it. */
+struct replay_case start_device(unsigned int row);
+/* Fill what the kernels write from page @start to @end: all, or the first of each compound page. */
+void fill_memmap(const struct replay_case *c, unsigned long start, unsigned long end);
+int race_device(unsigned int rounds, const char *json);
+
+/* parallel.c */
+int race_threads(unsigned int rounds, const char *json);
+
+#endif

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Processes of a race: merged, summarised by their medians and range, run in turn, kept whole."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.core.errors import UserError
+from harness.replay import record, run, samples
+
+# The medians of each round's ratio, over processes: 2, 3 and 4.
+BASES = ([4.0, 4.0, 9.0], [6.0, 6.0, 1.0], [8.0, 8.0, 20.0])
+
+
+def make_run(order: int, base: list[float]) -> dict[str, Any]:
+    """Return what one process measured at an order."""
+    times = {"base": base, "series": [2.0] * 3, "limit": [1.0] * 3}
+    return {"order": order, "samples": times, "stolen": base[0] / 100}
+
+
+MERGED = samples.merge_runs([[make_run(0, base), make_run(9, base)] for base in BASES])
+
+
+def test_merged() -> None:
+    assert [result["order"] for result in MERGED] == [0, 9]
+    assert [one["samples"]["base"] for one in MERGED[1]["runs"]] == list(BASES)
+    assert [one["stolen"] for one in MERGED[0]["runs"]] == [0.04, 0.06, 0.08]
+    assert "order" not in MERGED[0]["runs"][0]
+
+
+def test_median_and_range_are_over_processes() -> None:
+    result = MERGED[0]
+    assert samples.find_times(result, "base") == [4.0, 6.0, 8.0]
+    assert str(samples.find_ratio(result, "base", "series")) == "3.00x (2.00-4.00)"
+    assert samples.find_band(result, "base") == (4.0, 6.0, 8.0)
+    assert samples.describe_runs({"results": MERGED}) == "3 processes, up to 3 rounds each"
+
+
+def test_single_process_of_an_old_file() -> None:
+    result = make_run(0, BASES[0])
+    assert str(samples.find_ratio(result, "base", "series")) == "2.00x"
+    assert samples.find_band(result, "base") == (4.0, 4.0, 6.5)
+    assert samples.describe_runs({"results": [result]}) == "a single process, 3 rounds"
+
+
+def test_mean_is_taken_in_each_process() -> None:
+    assert str(samples.find_mean(MERGED, "base", "series")) == "3.00x (2.00-4.00)"
+
+
+def test_table() -> None:
+    head, row, _ = samples.format_races(MERGED, lambda one: f"order {one['order']}").splitlines()
+    assert head.split() == ["base", "series", "limit", "base/series", "series/limit"]
+    assert row.split() == [
+        *("order", "0", "6.00", "2.00", "1.00"),
+        *("3.00x", "(2.00-4.00)", "2.00x"),
+    ]
+
+
+def write_program(where: Path) -> Path:
+    """Write a program that counts its calls and races."""
+    made = where / "program"
+    made.write_text(
+        f"#!/bin/sh\necho x >>{where}/calls\n"
+        'echo \'{"unit": "ns", "results": [{"order": 0, \'\\\n'
+        '\'"samples": {"base": [\'"$2"\']}}]}\' >"$3"\n'
+    )
+    made.chmod(0o755)
+    return made
+
+
+def test_races_run_in_turn(tmp_path: Path) -> None:
+    made = run.run_races(write_program(tmp_path), [["race", "1"], ["race", "2"]], 3, tmp_path / "r")
+    assert (tmp_path / "calls").read_text().count("x") == 6
+    found = [[one["samples"]["base"] for one in result["runs"]] for result in made["results"]]
+    assert found == [[[1]] * 3, [[2]] * 3]
+    assert made["unit"] == "ns"
+    assert not (tmp_path / "r/race.tmp").exists()
+
+
+def make_replay(**more: Any) -> run.Replay:
+    """Return a replay of nothing."""
+    program: Any = None
+    return run.Replay("toy", program, {}, (), lambda _: "", lambda _: "", **more)
+
+
+def test_result_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
+    folder = tmp_path / "result"
+    run.keep_result(make_replay(), folder, "text\n", {"cpu": "A"})
+    assert json.loads((folder / "toy.json").read_text()) == {"cpu": "A"}
+
+    def fail(_: Any, png: Path) -> None:
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        run.keep_result(make_replay(draw=fail), folder, "other\n", {"cpu": "B"})
+    assert (folder / "toy.txt").read_text() == "text\n"
+    assert json.loads((folder / "toy.json").read_text()) == {"cpu": "A"}
+
+
+def test_record(tmp_path: Path) -> None:
+    facts = {
+        "cpu": "AMD EPYC, family 25 model 17 stepping 1 (Zen 4)",
+        "date": "2026-11-23",
+        "cpus": 2,
+        "memory_gib": 23,
+        "hypervisor": True,
+        "host_kernel": "6.1",
+        "base": "b" * 40,
+        "series": "5" * 40,
+        "compiler": "gcc 12",
+        "config": "c0ffee",
+        "commit": "abcdef",
+        "results": MERGED,
+    }
+    folders = {}
+    for name in ("replay", "boot"):
+        folders[name] = tmp_path / name
+        folders[name].mkdir()
+        (folders[name] / f"{name}.json").write_text("{}")
+    every = {"replay": facts, "boot": facts}
+    made = record.write_results(folders, every, tmp_path / "results")
+    assert made.name == "2026-11-23-zen-4"
+    assert sorted(path.name for path in made.iterdir()) == ["README.md", "boot.json", "replay.json"]
+    told = (made / "README.md").read_text()
+    for fact in ("Zen 4", "b" * 40, "5" * 40, "gcc 12", "c0ffee", "abcdef", "3 processes", "8% at"):
+        assert fact in told
+    assert "`make replay`" in told
+    assert "`make replay-boot`" in told
+    with pytest.raises(UserError, match="exists: move it away"):
+        record.write_results(folders, every, tmp_path / "results")
