@@ -6,28 +6,26 @@ before, so only what the series adds is a finding. A check that cannot run is a 
 """
 
 import dataclasses
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from checks.compile import SANITIZERS, Target
-from harness.core.command import git, run
+from harness.core.command import git
 from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.core.progress import say
 from harness.core.stages import run_stage
 from harness.kernel.config import KernelConfig
 from harness.kernel.export import is_rfc
-from harness.kernel.images import build_pair
 from harness.kernel.patches import Patch, list_patches
 from harness.kernel.topics import list_topics
-from harness.kernel.tree import Trees, apply_series
+from harness.kernel.tree import apply_series
 from review import lint, scripts
 from review.backport import check_backport
 from review.builds import Builds, compare_warnings
-from review.cocci import run_coccicheck
+from review.cocci import check_semantics
 from review.verdict import Skip, Verdict, keep_result
 
 # The checks of the files of a patch. Each takes the folder of the worktrees and the patch.
@@ -216,19 +214,6 @@ BUILT: dict[str, Callable[[Builds, Patch], Verdict]] = {
 }
 
 
-def check_bloat(options: Options, trees: Trees) -> Verdict:
-    """Note how the kernel's size changes, which is never a finding.
-
-    scripts/bloat-o-meter compares the two kernels of `make bench`.
-    """
-    base, series = (kernel.image.parent / "vmlinux" for kernel in build_pair(options, trees))
-    said = run([trees.base / "scripts/bloat-o-meter", base, series], "bloat-o-meter").splitlines()
-    total = re.search(r"Before=(\d+), After=(\d+), chg (\S+)", said[-1])
-    if not total:
-        raise UserError(f"bloat-o-meter said {said[-1] if said else 'nothing'}")
-    return Verdict(note=f"vmlinux {total[1]} -> {total[2]}, {total[3]}; {said[0]}")
-
-
 def run_review(options: Options) -> None:
     """Run every check over series/ and print the table.
 
@@ -245,7 +230,7 @@ def run_review(options: Options) -> None:
         lambda: Verdict(note=git(trees.base, "log", "-1", "--format=%s", "base")),
     )
     run_reading_checks(table, options, worktrees, stack, patches)
-    table.check("series", "coccicheck", lambda: run_coccicheck(options, trees))
+    table.check("series", "coccicheck", lambda: check_semantics(options, trees))
     # Only what is to be merged, not what is sent for comments.
     ready = [patch for patch in patches if not is_rfc(patch.patch.parent)]
     table.check("series", "older kernel", lambda: check_backport(options, trees, ready))
@@ -255,7 +240,6 @@ def run_review(options: Options) -> None:
             table.check(patch.name, name, lambda: judge(builds, patch))
         for name, check in check_sanitizers(builds, patch):
             table.check(patch.name, name, check)
-    table.check("series", "bloat-o-meter", lambda: check_bloat(options, trees))
     table.print_summary()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from harness.core import command, errors, options
 from harness.kernel import patches, tree
-from review import builds, run, scripts, sparse
+from review import builds, cocci, run, scripts, sparse
 
 Patch = Callable[[dict[str, str]], patches.Patch]
 # A base that has findings of its own.
@@ -83,6 +83,24 @@ def test_checkpatch(patch: Patch, trees: tree.Trees, line: str, found: str) -> N
     )
     said = "\n".join(scripts.run_checkpatch(trees.base, made.patch))
     assert found in said if found else said == ""
+
+
+def test_semantic_patch(trees: tree.Trees, tmp_path: Path) -> None:
+    (tmp_path / "mm").mkdir()
+    (tmp_path / "mm/x.c").write_text("void f(void)\n{\n\told(1);\n}\n")
+    rule = tmp_path / "old.cocci"
+    text = (
+        "virtual report\n\n@r@\nposition p;\n@@\nold@p(...)\n\n"
+        "@script:python depends on report@\np << r.p;\n@@\n"
+        "coccilib.report.print_report(p[0], 'WARNING: old()')\n"
+    )
+    rule.write_text(text)
+    assert cocci.run_coccicheck(trees.series, rule, tmp_path) == ["mm/x.c: WARNING: old()"]
+    rule.write_text(text.replace("old@p", "new@p"))
+    assert cocci.run_coccicheck(trees.series, rule, tmp_path) == []
+    rule.write_text("virtual report\n\n@r@\nposition p\n@@\n")
+    with pytest.raises(errors.UserError, match="old.cocci: "):
+        cocci.run_coccicheck(trees.series, rule, tmp_path)
 
 
 def test_sparse_that_is_too_old(chosen: options.Options, trees: tree.Trees, tmp_path: Path) -> None:

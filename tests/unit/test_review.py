@@ -9,7 +9,7 @@ import pytest
 
 from harness.core import command, debian, errors, options
 from harness.kernel import patches, source, topics, tree
-from review import backport, builds, cocci, run, verdict
+from review import backport, builds, run, verdict
 
 
 def fault() -> verdict.Verdict:
@@ -95,25 +95,6 @@ def test_moved_warnings_are_not_new() -> None:
     assert builds.compare_warnings(
         before, [*before, "mm/x.c: warning: a", "mm/y.c: warning: b"]
     ) == verdict.Verdict(["mm/x.c: warning: a", "mm/y.c: warning: b"], "2 -> 4")
-
-
-def test_semantic_patch(tmp_path: Path) -> None:
-    (tmp_path / "include/linux").mkdir(parents=True)
-    (tmp_path / "include/linux/kconfig.h").touch()
-    (tmp_path / "x.c").write_text("void f(void)\n{\n\told(1);\n}\n")
-    rule = tmp_path / "old.cocci"
-    text = (
-        "virtual report\n\n@r@\nposition p;\n@@\nold@p(...)\n\n"
-        "@script:python depends on report@\np << r.p;\n@@\n"
-        "coccilib.report.print_report(p[0], 'WARNING: old()')\n"
-    )
-    rule.write_text(text)
-    assert cocci.run_spatch(tmp_path, rule, "x.c") == ["x.c: WARNING: old()"]
-    rule.write_text(text.replace("old@p", "new@p"))
-    assert cocci.run_spatch(tmp_path, rule, "x.c") == []
-    rule.write_text("virtual report\n\n@r@\nposition p\n@@\n")
-    with pytest.raises(errors.UserError, match="spatch"):
-        cocci.run_spatch(tmp_path, rule, "x.c")
 
 
 def test_patch_that_the_older_kernel_does_not_take(
