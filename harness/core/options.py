@@ -23,10 +23,8 @@ class Options:
     gib is the size of each device, ram_gib the RAM of make bench-boot; SIZE= is either. arch is the
     architecture of the guest. accel is one of ACCELS, or empty if the harness is to choose. peer is
     a folder, a commit or empty. kernel is the one of make shell, and gdb says that it waits for a
-    debugger. author is for make outbox, cell for make config.
-    gib is the size of each device. arch is the architecture of the guest. accel is one of ACCELS,
-    or empty if the harness is to choose. peer is a folder, a commit or empty. runs is how many
-    processes race in a replay.
+    debugger. author is for make outbox, cell for make config. runs is how many processes race in a
+    replay.
     """
 
     gib: int
