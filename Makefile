@@ -28,9 +28,10 @@ export    = harness.kernel.export
 initramfs = harness.vm.initramfs
 shell     = harness.vm.shell
 config    = checks.cells
+tables    = harness.replay.tables
 
 .PHONY: help setup tools tools-all requirements bench bench-boot bench-demotion replay replay-boot replay-parallel \
-	replay-demotion record compare shell config probes check test test-all review outbox report clean $(STAGES)
+	replay-demotion record compare tables shell config probes check test test-all review outbox report clean $(STAGES)
 .NOTPARALLEL:
 
 help:
@@ -46,6 +47,7 @@ help:
 	@echo 'make replay-demotion  the same for the copy of folios to a lower tier, and what it evicts from the caches'
 	@echo 'make record     run every replay, and write results/DATE-CPU/ with table, samples, picture and README.md: ready to commit'
 	@echo 'make compare    show the races kept in results/, by CPU: one table, one picture'
+	@echo 'make tables     write the tables of README, docs and patches from results/'
 	@echo 'make review     check the patches as their reviewers would: style, builds, boots, KUnit, sparse, coccicheck, 7.2.y...'
 	@echo 'make outbox     write the patches as mails by AUTHOR, signed off, addressed; nothing sends them'
 	@echo 'make shell      a shell in the VM, with the devices of make bench and all programs; Ctrl-D ends it'
@@ -97,7 +99,7 @@ requirements:
 			--generate-hashes --no-header --no-annotate $$list.in; } >$$list.tmp && mv $$list.tmp $$list.txt || exit 1; \
 	done
 
-bench bench-boot bench-demotion replay replay-boot replay-parallel replay-demotion record compare shell config $(STAGES): setup
+bench bench-boot bench-demotion replay replay-boot replay-parallel replay-demotion record compare tables shell config $(STAGES): setup
 	@$(PYTHON) -m $($@)
 
 review:

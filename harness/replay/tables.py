@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`make tables`: write the tables of README, docs and patches from the samples in results/.
+
+A table of Markdown stands between two comments, and that of a patch or cover letter is found by its
+first line. tests/unit/test_tables.py fails where one is not what the samples give.
+"""
+
+import json
+import re
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from harness.core.errors import UserError
+from harness.core.folders import ROOT
+from harness.core.options import Options
+from harness.core.progress import say
+from harness.core.stages import run_stage
+from harness.replay.samples import Result, find_ratio, find_times
+
+RESULTS = ROOT / "results"
+# The runs that the tables show, by CPU.
+SAPPHIRE_RAPIDS = "Sapphire Rapids"
+ZEN_4 = "Zen 4"
+RUNS = {
+    SAPPHIRE_RAPIDS: {
+        "replay": "2026-11-21-sapphire-rapids-v2",
+        "boot": "2026-11-22-sapphire-rapids-boot",
+        "parallel": "2026-11-22-sapphire-rapids-parallel",
+        "demotion": "2026-11-22-sapphire-rapids-demotion",
+    },
+    ZEN_4: dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-4"),
+}
+GIB = 100
+PAGES_PER_TIB = 2**28
+ORDERS = {
+    (0, False): "0 (nd_pmem)",
+    (9, False): "9 (dax_pmem, 2 MiB)",
+    (18, False): "18 (1 GiB)",
+    (9, True): "9, deduplicated",
+}
+MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", re.S)
+Row = Sequence[str]
+
+
+def load(cpu: str, kind: str) -> list[Result]:
+    """Return the results of a kind of replay on a CPU."""
+    file = RESULTS / RUNS[cpu][kind] / f"{kind}.json"
+    results: list[Result] = json.loads(file.read_text())["results"]
+    return results
+
+
+def find_one(cpu: str, kind: str, **wanted: object) -> Result:
+    """Return the one result that has these values."""
+    [result] = [
+        one for one in load(cpu, kind) if all(one[key] == value for key, value in wanted.items())
+    ]
+    return result
+
+
+def find_time(result: Result, runner: str) -> float:
+    """Return the median over processes."""
+    return statistics.median(find_times(result, runner))
+
+
+def list_devices(cpu: str) -> Iterator[tuple[str, Result]]:
+    """Return the results of the large device by what their order is called."""
+    for (order, deduplicated), name in ORDERS.items():
+        yield (
+            name,
+            find_one(cpu, "replay", device_gib=GIB, order=order, deduplicated=deduplicated),
+        )
+
+
+def compare_times(result: Result) -> list[str]:
+    """Return the cells of base, series and fill, and their ratios."""
+    times = [f"{find_time(result, one):.2f}" for one in ("base", "series", "limit")]
+    ratios = [("base", "series"), ("series", "limit")]
+    return [*times, *(str(find_ratio(result, *pair)) for pair in ratios)]
+
+
+def list_gains() -> list[Row]:
+    """Return what one core takes per TiB."""
+    rows: list[Row] = [("what", "CPU", "today", "with this", "today / with this")]
+    for cpu in RUNS:
+        named = dict(list_devices(cpu))
+        told = {
+            "bind persistent memory (nd_pmem)": named[ORDERS[0, False]],
+            "bind memory as pages of 2 MiB (device-dax)": named[ORDERS[9, False]],
+            "boot, the free memory": find_one(cpu, "boot", what="deferred", gib=GIB),
+        }
+        for what, result in told.items():
+            today, now = (
+                f"{find_time(result, one) * PAGES_PER_TIB / 1e9:.1f} s"
+                for one in ("base", "series")
+            )
+            rows.append((what, cpu, today, now, str(find_ratio(result, "base", "series"))))
+    return rows
+
+
+def list_replay() -> list[Row]:
+    """Return the times of each order of the drivers."""
+    rows: list[Row] = [("CPU", "order", "base", "series", "fill", "base / series", "series / fill")]
+    for cpu in RUNS:
+        rows += [(cpu, name, *compare_times(result)) for name, result in list_devices(cpu)]
+    return rows
+
+
+def list_boot() -> list[Row]:
+    """Return the times of deferred initialisation."""
+    rows: list[Row] = [("CPU", "what", "base", "series", "fill", "base / series", "series / fill")]
+    for cpu in RUNS:
+        for gib in (16, GIB):
+            result = find_one(cpu, "boot", what="deferred", gib=gib)
+            rows.append((cpu, f"deferred, {gib} GiB", *compare_times(result)))
+    return rows
+
+
+def list_parallel() -> list[Row]:
+    """Return the wall clock of one and two threads."""
+    rows: list[Row] = [
+        ("CPU", "order", "base", "one thread", "two threads", "one / two", "fill, one / two")
+    ]
+    for cpu in RUNS:
+        for order, deduplicated in ((0, False), (9, False), (9, True)):
+            result = find_one(
+                cpu, "parallel", device_mib=GIB * 1024, order=order, deduplicated=deduplicated
+            )
+            times = [
+                f"{find_time(result, one):.0f} ms" for one in ("base 1", "series 1", "series 2")
+            ]
+            ratios = [(f"{one} 1", f"{one} 2") for one in ("series", "fill")]
+            told = [str(find_ratio(result, *pair)) for pair in ratios]
+            rows.append((cpu, ORDERS[order, deduplicated], *times, *told))
+    return rows
+
+
+def list_copies() -> list[Row]:
+    """Return what each copy takes for 64 bytes, by size."""
+    results = load(ZEN_4, "copy")
+    runners = list(results[0]["runs"][0]["samples"])
+    rows: list[Row] = [("bytes", *runners)]
+    for result in results:
+        size = f"{result['bytes']}{', not aligned' * bool(result['offset'])}"
+        rows.append((size, *(f"{find_time(result, one):.1f}" for one in runners)))
+    return rows
+
+
+def list_topics() -> list[Row]:
+    """Return the topics, how many patches each has, and what its cover letter says it is."""
+    rows: list[Row] = [("topic", "patches", "what it does")]
+    for topic in (ROOT / "series/stack").read_text().splitlines():
+        if topic.startswith("#"):
+            continue
+        cover = next((ROOT / "series" / topic).glob("0000-*")).read_text()
+        subject = re.sub(r"\n ", " ", re.search(r"^Subject: (.*(?:\n .*)*)", cover, re.M)[1])  # type: ignore[index]
+        rfc, count, what = re.fullmatch(r"\[(RFC )?PATCH 0+/(\d+)\] (.*)", subject).groups()  # type: ignore[union-attr]
+        rows.append((f"`{topic}`", count, f"{what}{' (RFC)' * bool(rfc)}"))
+    return rows
+
+
+MARKDOWN: dict[str, Callable[[], list[Row]]] = {
+    "gain": list_gains,
+    "replay": list_replay,
+    "boot": list_boot,
+    "parallel": list_parallel,
+    "copies": list_copies,
+    "topics": list_topics,
+}
+
+
+def format_markdown(rows: Sequence[Row]) -> str:
+    """Return a table of Markdown, the first row being its head."""
+    head, *others = rows
+    return "".join(f"| {' | '.join(row)} |\n" for row in (head, ["---"] * len(head), *others))
+
+
+def list_short(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows as a mail has room for them: short names, no range, no last column."""
+    short = {"0 (nd_pmem)": "0", "9 (dax_pmem, 2 MiB)": "9", "18 (1 GiB)": "18"}
+    told = [[short.get(cell, cell).split(" (")[0] for cell in row] for row in rows]
+    return [row[:-1] for row in told]
+
+
+def list_orders() -> list[Row]:
+    """Return the times of each order on both CPUs, with the copies through the caches."""
+    runners = ("base", "fallback", "series", "limit")
+    rows: list[Row] = [("order", *("base", "templates", "series", "fill") * len(RUNS))]
+    for order in range(19):
+        found = [
+            find_one(cpu, "replay", device_gib=16, order=order, deduplicated=False) for cpu in RUNS
+        ]
+        times = [f"{find_time(one, runner):.2f}" for one in found for runner in runners]
+        rows.append((str(order), *times))
+    return rows
+
+
+# The tables of mails: in which file, and what.
+MAILS: tuple[tuple[str, Callable[[], list[Row]]], ...] = (
+    ("zone-device-memmap/0000-*", lambda: list_short(list_replay())),
+    ("zone-device-memmap/*-x86-string-Implement-*", list_copies),
+    ("zone-device-memmap/*-mm-copy-the-ZONE_DEVICE-*", list_orders),
+    ("parallel-memmap/0000-*", lambda: list_short(list_parallel())),
+    ("boot-memmap/0000-*", lambda: list_short(list_boot())),
+)
+
+
+def format_plain(rows: Sequence[Row]) -> str:
+    """Return a table of a mail: the first column to the left, the others to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for first, *cells in rows:
+        told = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
+        lines.append("  ".join(["", first.ljust(widths[0]), *told]).rstrip())
+    return "".join(f"{line}\n" for line in lines)
+
+
+def fill_markdown(text: str) -> str:
+    """Return the text with its marked tables made anew."""
+    return MARKED.sub(
+        lambda found: f"{found[1]}{format_markdown(MARKDOWN[found[2]]())}{found[3]}", text
+    )
+
+
+def fill_mail(text: str, rows: Sequence[Row]) -> str:
+    """Return the mail with the table made anew that begins with the same words.
+
+    Raises UserError when it has none.
+    """
+    head = " +".join(re.escape(cell) for cell in rows[0])
+    filled, found = re.subn(
+        rf"^ +{head}\n(?:.+\n)*", lambda _: format_plain(rows), text, flags=re.M
+    )
+    if found != 1:
+        raise UserError(
+            f"{found} tables begin with {' '.join(rows[0])!r}, not one: write that line"
+        )
+    return filled
+
+
+def make_tables() -> dict[Path, str]:
+    """Return what each file with a table has to hold."""
+    made = {}
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        if MARKED.search(text := page.read_text()):
+            made[page] = fill_markdown(text)
+    for name, rows in MAILS:
+        [mail] = (ROOT / "series").glob(name)
+        made[mail] = fill_mail(mail.read_text(), rows())
+    return made
+
+
+def write_tables(_: Options) -> None:
+    """Write them."""
+    for file, text in make_tables().items():
+        if file.read_text() != text:
+            file.write_text(text)
+            say(f"{file.relative_to(ROOT)}: written")
+
+
+if __name__ == "__main__":
+    run_stage(write_tables)

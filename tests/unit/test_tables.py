@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The tables of README, docs and patches are what the samples in results/ give."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.core.errors import UserError
+from harness.core.folders import ROOT
+from harness.replay import tables
+
+MADE = tables.make_tables()
+ROWS = [("order", "base"), ("9", "3.44"), ("18", "12.21")]
+MAIL = "Times:\n\n  order  base\n  9      3.40\n\nNo more.\n"
+
+
+@pytest.mark.parametrize("file", MADE, ids=lambda file: str(file.relative_to(ROOT)))
+def test_table_is_what_the_samples_give(file: Path) -> None:
+    assert file.read_text() == MADE[file], "run make tables"
+
+
+def test_every_placeholder_is_filled() -> None:
+    for mail in (ROOT / "series").glob("*/*.patch"):
+        assert "@@" not in mail.read_text().partition("\n---\n")[0]
+
+
+def test_table_of_a_mail_is_replaced() -> None:
+    made = tables.fill_mail(MAIL, ROWS)
+    assert made == "Times:\n\n  order   base\n  9       3.44\n  18     12.21\n\nNo more.\n"
+
+
+@pytest.mark.parametrize("mail", ["Times:\n", MAIL + MAIL])
+def test_mail_without_its_table_is_refused(mail: str) -> None:
+    with pytest.raises(UserError, match="tables begin with 'order base', not one"):
+        tables.fill_mail(mail, ROWS)
+
+
+def test_markdown() -> None:
+    assert tables.format_markdown(ROWS[:2]) == "| order | base |\n| --- | --- |\n| 9 | 3.44 |\n"
