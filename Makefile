@@ -19,6 +19,7 @@ replay    = harness.replay.device
 replay-boot = harness.replay.boot
 replay-parallel = harness.replay.parallel
 replay-demotion = harness.replay.demotion
+replay-copy = harness.replay.copy
 record    = harness.replay.record
 compare   = harness.replay.compare
 source    = harness.kernel.source
@@ -31,7 +32,7 @@ config    = checks.cells
 tables    = harness.replay.tables
 
 .PHONY: help setup tools tools-all requirements bench bench-boot bench-demotion replay replay-boot replay-parallel \
-	replay-demotion record compare tables shell config probes check test test-all review outbox report clean $(STAGES)
+	replay-demotion replay-copy record compare tables shell config probes check test test-all review outbox report clean $(STAGES)
 .NOTPARALLEL:
 
 help:
@@ -45,6 +46,7 @@ help:
 	@echo 'make replay-boot  the same for the memmap of boot: deferred initialisation, with the page allocator behind it'
 	@echo 'make replay-parallel  the same for one device and several threads: compared with base, timed by wall clock'
 	@echo 'make replay-demotion  the same for the copy of folios to a lower tier, and what it evicts from the caches'
+	@echo 'make replay-copy  memcpy_nt() beside the other ways to copy, 64 bytes to 2 MiB'
 	@echo 'make record     run every replay, and write results/DATE-CPU/ with table, samples, picture and README.md: ready to commit'
 	@echo 'make compare    show the races kept in results/, by CPU: one table, one picture'
 	@echo 'make tables     write the tables of README, docs and patches from results/'
@@ -99,7 +101,8 @@ requirements:
 			--generate-hashes --no-header --no-annotate $$list.in; } >$$list.tmp && mv $$list.tmp $$list.txt || exit 1; \
 	done
 
-bench bench-boot bench-demotion replay replay-boot replay-parallel replay-demotion record compare tables shell config $(STAGES): setup
+bench bench-boot bench-demotion replay replay-boot replay-parallel replay-demotion replay-copy record compare tables shell \
+	config $(STAGES): setup
 	@$(PYTHON) -m $($@)
 
 review:

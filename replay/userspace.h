@@ -119,7 +119,7 @@ struct race {
 	void (*time_one)(unsigned int row, unsigned int runner, double *figures);
 };
 
-/* Writes to @file, or to stdout where there is none; a list of the command line's words. */
+/* Writes the samples to @file, or to stdout where it is NULL. */
 int run_race(const struct race *race, const char *file);
 /* The kernels, and behind them "limit". */
 const char *name_kernel(unsigned int runner);

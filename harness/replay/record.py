@@ -12,13 +12,14 @@ from harness.core.options import Options
 from harness.core.progress import say
 from harness.core.stages import run_stage
 from harness.replay.boot import BOOT
+from harness.replay.copy import COPY
 from harness.replay.demotion import DEMOTION
 from harness.replay.device import DEVICE
 from harness.replay.parallel import PARALLEL
 from harness.replay.run import run_replay
 from harness.replay.samples import Samples, describe_runs
 
-REPLAYS = (DEVICE, BOOT, PARALLEL, DEMOTION)
+REPLAYS = (DEVICE, BOOT, PARALLEL, DEMOTION, COPY)
 TARGETS = {"replay": "replay"}
 RESULTS = ROOT / "results"
 

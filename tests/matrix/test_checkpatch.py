@@ -11,7 +11,7 @@ from review import scripts
 
 SOURCES = sorted(
     path
-    for folder in ("replay", "probes", "guest")
+    for folder in ("replay", "replay/device", "replay/copy", "probes", "guest")
     for path in (folders.ROOT / folder).iterdir()
     if path.suffix in (".c", ".h")
 )

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The copy replay: the base's routines and what the other kernels add to them.
+ * They are compared with what the C library copies, and take turns over memory
+ * that is in no cache.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../userspace.h"
+#include "copy.h"
+
+#define MAX_ROUTINES	16
+#define MAX_COPY	(2 * MIB)
+#define LINE		64UL
+#define SHIFTED		8UL		/* bytes from the start of a line */
+#define NR_SIZES	16		/* 64 bytes to 2 MiB */
+
+const char usage[] =
+"usage: copy check [CASES [SEED]]             compare every byte\n"
+"       copy race [MIB [ROUNDS [JSON]]]       copy to MIB MiB; the samples go to JSON\n"
+"       copy info                             the kernels\n";
+
+DECLARE_SIDE(copy_side, base);
+DECLARE_SIDE(copy_side, series);
+DECLARE_SIDE(copy_side, peer);
+
+static struct routine {
+	struct copy_routine kernel;
+	char name[32];
+} routines[MAX_ROUTINES];
+static unsigned int nr_routines;
+static unsigned char *from, *to;
+static unsigned long room;		/* bytes to copy to */
+
+/* The base has all but memcpy_nt(). */
+static void add_routines(const char *name, const struct copy_side *side, bool may_differ)
+{
+	const struct copy_routine *r;
+
+	if (!side)
+		return;
+	add_kernel(name, &side->side, may_differ);
+	for (r = side->routines; r->name; r++) {
+		struct routine *made = &routines[nr_routines];
+
+		if (nr_kernels > 1 && strcmp(r->name, "memcpy_nt"))
+			continue;
+		made->kernel = *r;
+		snprintf(made->name, sizeof(made->name), "%s%s", r->name,
+			 may_differ ? " of peer" : "");
+		nr_routines++;
+	}
+}
+
+void add_kernels(void)
+{
+	add_routines("base", &base_side, false);
+	add_routines("series", &series_side, false);
+	add_routines("peer", &peer_side, true);
+}
+
+void describe_program(void)
+{
+	for (unsigned int i = 0; i < nr_routines; i++)
+		printf("%s%s", i ? ", " : "", routines[i].name);
+	printf("\n");
+}
+
+static const char *name_routine(unsigned int runner)
+{
+	return routines[runner].name;
+}
+
+static void *map(unsigned long bytes)
+{
+	void *made = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (made == MAP_FAILED)
+		die("cannot map %lu MiB of memory: free some", bytes / MIB);
+	madvise(made, bytes, MADV_HUGEPAGE);
+	return made;
+}
+
+static void open_memory(unsigned long bytes)
+{
+	uint64_t state = 1;
+
+	room = bytes;
+	to = map(room);
+	from = map(MAX_COPY + 4 * LINE);
+	memset(to, 1, room);
+	for (unsigned long i = 0; i < MAX_COPY + 4 * LINE; i += 8) {
+		uint64_t r = next_random(&state);
+
+		memcpy(from + i, &r, 8);
+	}
+}
+
+static int check_copy(unsigned char *want, unsigned long shift, unsigned long shift_from,
+		      unsigned long n)
+{
+	unsigned long bytes = shift + n + 2 * LINE;
+	int bad = 0;
+
+	memset(want, 0xa5, bytes);
+	memcpy(want + LINE + shift, from + shift_from, n);
+	for (unsigned int i = 0; i < nr_routines; i++) {
+		crash_kernel = routines[i].name;
+		memset(to, 0xa5, bytes);
+		routines[i].kernel.copy(to + LINE + shift, from + shift_from, n);
+		stream_end();
+		if (!memcmp(to, want, bytes))
+			continue;
+		printf("DIFFERS %s: %lu bytes to offset %lu, from offset %lu\n", routines[i].name, n,
+		       shift, shift_from);
+		bad = 1;
+	}
+	return bad;
+}
+
+static int run_check(int nr, char **words)
+{
+	unsigned long cases = read_word(nr, words, 0, 20000), done = 0;
+	uint64_t state = read_word(nr, words, 1, 1);
+	unsigned char *want = allocate(MAX_COPY + 4 * LINE);
+	int bad = 0;
+
+	crash_context = "check";
+	open_memory(MAX_COPY + 4 * LINE);
+	for (unsigned long n = 0; n <= 5 * LINE; n++, done++)
+		bad |= check_copy(want, n % 3 * SHIFTED, 0, n);
+	for (unsigned long n = LINE; n <= MAX_COPY; n *= 2, done++)
+		bad |= check_copy(want, 0, 0, n) | check_copy(want, SHIFTED, 0, n - 1);
+	for (; cases--; done++) {
+		unsigned long shift = below(&state, LINE), from = below(&state, LINE);
+
+		bad |= check_copy(want, shift, from, below(&state, 1UL << below(&state, 16)));
+	}
+	printf("%lu copies by each of %u: %s\n", done, nr_routines,
+	       bad ? "some differ" : "every byte as it must be");
+	return bad;
+}
+
+/* Each size aligned, then shifted and with a byte more. */
+static unsigned long bytes_of(unsigned int row)
+{
+	return (LINE << row % NR_SIZES) + row / NR_SIZES;
+}
+
+static unsigned long shift_of(unsigned int row)
+{
+	return row / NR_SIZES * SHIFTED;
+}
+
+static void time_one(unsigned int row, unsigned int runner, double *figures)
+{
+	unsigned long n = bytes_of(row);
+	unsigned long step = (shift_of(row) + n + LINE - 1) / LINE * LINE, nr = room / step;
+	unsigned char *at = to + shift_of(row);
+	double start;
+
+	/* Every run starts alike, with none of the memory in a cache. */
+	stream(to, room);
+	stream_end();
+	start = cpu_time();
+	for (unsigned long i = 0; i < nr; i++, at += step)
+		routines[runner].kernel.copy(at, from, n);
+	stream_end();
+	*figures = (cpu_time() - start) / ((double)nr * n / LINE);
+}
+
+static void write_row(FILE *json, unsigned int row)
+{
+	fprintf(json, "\"mib\": %lu, \"bytes\": %lu, \"shifted\": %lu, ", room / MIB, bytes_of(row),
+		shift_of(row));
+}
+
+static int run_copy_race(int nr, char **words)
+{
+	const struct race race = {
+		.unit = "ns of CPU time per 64 bytes",
+		.nr_rows = 2 * NR_SIZES,
+		.nr_runners = nr_routines,
+		.rounds = read_within(nr, words, 1, 15, MAX_ROUNDS, "rounds:"),
+		.figures = { "samples" },
+		.name_runner = name_routine,
+		.write_row = write_row,
+		.time_one = time_one,
+	};
+
+	open_memory(read_within(nr, words, 0, 256, 65536, "a race takes MiB:") * MIB);
+	if (room < 4 * MAX_COPY)
+		die("a race takes MiB: %lu or more", 4 * MAX_COPY / MIB);
+	stay_on_cpu();
+	return run_race(&race, nr > 2 ? words[2] : NULL);
+}
+
+const struct command commands[] = {
+	{ "check", 2, run_check },
+	{ "race", 3, run_copy_race },
+	{ }
+};

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The copy replay: every byte arrives, by each routine, and a copy that is wrong is found."""
+
+import functools
+import json
+from pathlib import Path
+
+import pytest
+from support import Pair, Program, build_once, choose, replay
+
+from harness.core import options
+from harness.kernel import tree
+from harness.replay import build, copy
+
+NAMES = ["memcpy", "rep movsb", "copy_to_nontemporal", "__memcpy_flushcache", "memcpy_nt"]
+UNCACHED = "arch/x86/lib/copy_user_uncached_64.S"
+
+
+@pytest.fixture(scope="session")
+def built(chosen: options.Options, trees: tree.Trees) -> Program:
+    """Build the program of a configuration, once; skips where a tool is missing."""
+    return build_once(copy.PROGRAM.configs, lambda name: copy.PROGRAM.build(chosen, trees, name))
+
+
+@pytest.fixture(scope="session")
+def pair(chosen: options.Options, trees: tree.Trees) -> Pair:
+    """Both kernels of a configuration, made once."""
+    return functools.cache(lambda name: copy.PROGRAM.build_pair(chosen, trees, name))
+
+
+@pytest.mark.parametrize("name", choose(copy.PROGRAM.configs, ("default",)))
+def test_every_byte(built: Program, name: str) -> None:
+    assert replay(built(name), "info").stdout.startswith(f"{', '.join(NAMES)}\n")
+    done = replay(built(name), "check")
+    assert not done.returncode and "every byte as it must be" in done.stdout, done
+
+
+def test_wrong_word_is_found(pair: Pair) -> None:
+    edits = [["21:	movnti %r9,8(%rdi)\n", "21:	movnti %r8,8(%rdi)\n"]]
+    before, after = pair("default")
+    # The base's routine is raced, so the base gets the fault.
+    changed = {build.find_part(UNCACHED): build.mutate_object(before, "word", edits, UNCACHED)}
+    sides = [
+        copy.PROGRAM.link_side(before, "mutant", "base", changed),
+        copy.PROGRAM.link_side(after, "series"),
+    ]
+    done = replay(copy.PROGRAM.link_program(after, sides, after.out / "word"), "check")
+    assert done.returncode == 1 and "DIFFERS copy_to_nontemporal: " in done.stdout
+    assert "DIFFERS memcpy" not in done.stdout
+
+
+def test_short_copy_is_found(pair: Pair, tmp_path: Path) -> None:
+    before, after = pair("default")
+    fault = tmp_path / "fault.h"
+    fault.write_text(
+        "#include <asm/string.h>\n#undef arch_memcpy_nt\n"
+        "#define arch_memcpy_nt(dst, src, n) __memcpy(dst, src, (n) - !!(n))\n"
+    )
+    shim, flags = copy.PROGRAM.folder / "shim.c", [f"-I{copy.PROGRAM.folder}"]
+    try:
+        after.compile(shim, after.out / "shim.o", "-include", str(fault), *flags)
+        sides = [
+            copy.PROGRAM.link_side(before, "base"),
+            copy.PROGRAM.link_side(after, "mutant", "series"),
+        ]
+    finally:
+        after.compile(shim, after.out / "shim.o", *flags)
+    done = replay(copy.PROGRAM.link_program(after, sides, after.out / "short"), "check")
+    assert done.returncode == 1 and "DIFFERS memcpy_nt: 1 bytes to" in done.stdout
+    assert "DIFFERS copy" not in done.stdout
+
+
+def test_race(built: Program, tmp_path: Path) -> None:
+    done = replay(built("default"), "race", "8", "1", str(tmp_path / "race.json"))
+    assert not done.returncode, done.stderr
+    samples = json.loads((tmp_path / "race.json").read_text())
+    sizes = [64 << n for n in range(16)]
+    assert [result["bytes"] for result in samples["results"]] == [
+        *sizes,
+        *(size + 1 for size in sizes),
+    ]
+    assert all(list(result["samples"]) == NAMES for result in samples["results"])
+    samples["memcpy"] = "memcpy"
+    told = copy.format_table(samples)
+    assert "\n2 MiB " in told and "\n64 bytes + 1, shifted by 8 " in told
+    assert copy.format_verdict(samples).startswith("copy: memcpy_nt is ")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["race", "4"], "a race takes MiB: 8 or more"),
+        (["race", "8", "0"], "rounds: 1 to 1000"),
+        (["race", "8", "1", "/no/such/folder/x"], "cannot write /no/such/folder/x"),
+        ([], "usage: copy check"),
+    ],
+)
+def test_bad_words(built: Program, words: list[str], message: str) -> None:
+    done = replay(built("default"), *words)
+    assert done.returncode == 2 and message in done.stderr
