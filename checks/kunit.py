@@ -44,11 +44,16 @@ exec {qemu} "$@"
 
 @dataclass(frozen=True)
 class Suite:
-    """A KUnit suite: its name, the fragments and the lines that configure it."""
+    """A KUnit suite: its name, the fragments and the lines that configure it, its own first."""
 
     name: str
     fragments: tuple[str, ...]
     lines: tuple[str, ...]
+
+    @property
+    def symbol(self) -> str:
+        """The Kconfig symbol of the suite."""
+        return self.lines[0].removeprefix("CONFIG_").removesuffix("=y")
 
 
 MEMCPY_NT = Suite("memcpy_nt", ("common", "kunit"), ("CONFIG_MEMCPY_NT_KUNIT_TEST=y",))
@@ -60,7 +65,8 @@ MEMMAP = Suite(
     ("common", "kunit", "zone_device"),
     ("CONFIG_ZONE_DEVICE_MEMMAP_KUNIT_TEST=y", "CONFIG_NUMA_EMU=y", "CONFIG_HUGETLBFS=y"),
 )
-
+# What `make review` runs at each patch, as far as the patch has it.
+SUITES = (FORTIFY, MEMCPY_NT, MEMMAP)
 
 # Without EXPERT, Kconfig adds block devices, keyboards and more.
 SMALL = ("CONFIG_EXPERT=y", "CONFIG_PROC_FS=y", "CONFIG_SYSFS=y", "CONFIG_TTY=y")

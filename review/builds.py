@@ -36,8 +36,6 @@ from review.verdict import Verdict, ask_version, keep_result
 GIB = 2
 SECONDS = 1200
 SILENCE = 300
-SUITE = re.compile(r"struct kunit_suite \w+ = \{[^}]*\.name = \"([^\"]+)\"")
-RULE = re.compile(r"obj-\$\(CONFIG_(\w+)\)")
 # It makes each message of sparse begin with this word, to tell it from the compiler's.
 PREFIX = "-fdiagnostic-prefix=sparse"
 SPARSE = re.compile(r"\bsparse: (?:warning|error): ")
@@ -107,33 +105,11 @@ class Builds:
             where,
         )
 
-    def list_suites(self, commit: str, below: str = "") -> dict[str, str]:
-        """Return the KUnit suites that the series touches and that a commit has, by Kconfig symbol.
-
-        below limits them to the test files below a folder. Raises UserError when no Makefile builds
-        a file, or when a file names no suite.
-        """
-        base, found = self.worktrees / "base", {}
-        names = list_touched(self.trees, f"{below}*_kunit.c")
-        # Without a name, git lists every file.
-        had = git(base, "ls-tree", "-r", "--name-only", commit, "--", *names) if names else ""
-        for name in had.splitlines():
-            rule = RULE.search(
-                git(
-                    base,
-                    "grep",
-                    "-h",
-                    rf"[ \t/]{Path(name).stem}\.o\b",
-                    commit,
-                    "--",
-                    *(f"{folder}/Makefile" for folder in Path(name).parents),
-                )
-            )
-            suite = SUITE.search(git(base, "show", f"{commit}:{name}"))
-            if not rule or not suite:
-                raise UserError(f"{name} must be in a Makefile and must name a KUnit suite")
-            found[rule[1]] = suite[1]
-        return found
+    def list_suites(self, commit: str) -> list[kunit.Suite]:
+        """Return the KUnit suites that a commit has."""
+        files = [f"{commit}:{name}" for name in ("lib/Kconfig.debug", "mm/Kconfig")]
+        known = git(self.worktrees / "base", "show", *files).splitlines()
+        return [suite for suite in kunit.SUITES if f"config {suite.symbol}" in known]
 
     def make_guest(self) -> Path:
         """Return the initramfs with the selftest of the finished series.
@@ -149,9 +125,8 @@ class Builds:
         Returns the warnings, the number of passed cases, and the names of the suites.
         """
         suites = self.list_suites(commit)
-        lines = "".join(
-            f"CONFIG_{symbol}=y\n" for symbol in ("KUNIT", "RUNTIME_TESTING_MENU", *suites)
-        )
+        symbols = ("KUNIT", "RUNTIME_TESTING_MENU", *(suite.symbol for suite in suites))
+        lines = "".join(f"CONFIG_{symbol}=y\n" for symbol in symbols)
 
         def make(where: Path) -> dict[str, Any]:
             out, log = (
@@ -181,19 +156,17 @@ class Builds:
             log.write_text(
                 "".join(f"{line}\n" for line in text.split("\n") if not read_message(line))
             )
-            passed = (
-                kunit.parse_log(self.trees.base, log, sorted(suites.values()), what)
-                if suites
-                else 0
-            )
-            return {"warnings": warnings, "cases": passed, "suites": sorted(suites.values())}
+            names = [suite.name for suite in suites]
+            passed = kunit.parse_log(self.trees.base, log, names, what)
+            return {"warnings": warnings, "cases": passed, "suites": names}
 
         parts: list[str | bytes] = [MEASURED.text(), lines, self.make_guest().read_bytes()]
         return self.keep_by_code("vm", commit, parts, make)  # type: ignore[no-any-return]
 
     def make_config_without_zone_device(self, commit: str) -> KernelConfig:
         """Return a configuration with all that the series touches at commit except ZONE_DEVICE."""
-        tests = [f"CONFIG_{symbol}=y" for symbol in self.list_suites(commit, "lib/")]
+        suites = [suite for suite in self.list_suites(commit) if suite is not kunit.MEMMAP]
+        tests = [f"CONFIG_{suite.symbol}=y" for suite in suites]
         lines = [line for line in X86_64.config.lines if line != EVERY_TEST]
         return replace(X86_64.config, name="off", lines=(*lines, *tests))
 

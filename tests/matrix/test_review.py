@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from checks import compile, kunit
 from harness.core import command, errors, options
 from harness.kernel import patches, tree
 from review import builds, cocci, run, scripts, sparse
@@ -83,6 +84,11 @@ def test_checkpatch(patch: Patch, trees: tree.Trees, line: str, found: str) -> N
     )
     said = "\n".join(scripts.run_checkpatch(trees.base, made.patch))
     assert found in said if found else said == ""
+
+
+def test_each_touched_suite_runs_at_each_patch(trees: tree.Trees) -> None:
+    names = {Path(name).stem for name in compile.list_touched(trees, "*_kunit.c")}
+    assert names == {f"{suite.name}_kunit" for suite in kunit.SUITES}
 
 
 def test_semantic_patch(trees: tree.Trees, tmp_path: Path) -> None:
