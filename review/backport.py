@@ -39,35 +39,22 @@ def prepare_stable(options: Options) -> Path:
     return folder / "base"
 
 
-def apply_patches(where: Path, patches: list[Patch]) -> list[str]:
-    """Apply patches in the worktree where, and return the numbers of those that need `git am -3`.
-
-    Raises UserError when a patch does not apply even with that.
-    """
-    threeway = []
-    for patch in patches:
-        try:
-            git(where, "am", "-q", patch.patch)
-        except UserError:
-            git(where, "am", "--abort")
-            threeway.append(patch.patch.name[:4])
-            try:
-                git(where, "am", "-q", "-3", patch.patch)
-            except UserError as error:
-                names = git(where, "diff", "--name-only", "--diff-filter=U").split()
-                git(where, "am", "--abort")
-                raise UserError(
-                    f"{patch.patch.name} does not apply, even with git am -3: "
-                    f"conflict in {', '.join(names) or error}"
-                ) from None
-    return threeway
+def apply_patches(where: Path, patches: list[Path]) -> None:
+    """Apply patches in the worktree where; Raises UserError when one does not apply."""
+    start = git(where, "rev-parse", "HEAD")
+    try:
+        git(where, "am", "-q", "-3", *patches)
+    except UserError:
+        names = git(where, "diff", "--name-only", "--diff-filter=U").split()
+        bad = patches[int(git(where, "rev-list", "--count", f"{start}..HEAD"))]
+        git(where, "am", "--abort")
+        raise UserError(
+            f"{bad.name} does not apply, even with git am -3: conflict in {', '.join(names)}"
+        ) from None
 
 
 def check_backport(options: Options, trees: Trees, patches: list[Patch]) -> Verdict:
-    """Apply the series to the older kernel, and compile the objects that it touches there.
-
-    The note says how it applied.
-    """
+    """Apply the series to the older kernel, and compile the objects that it touches there."""
     repository = prepare_stable(options)
     release = source.read_version((repository / "Makefile").read_text())
 
@@ -79,7 +66,7 @@ def check_backport(options: Options, trees: Trees, patches: list[Patch]) -> Verd
         where = repository.parent / "backport"
         drop_worktree(repository, where)
         git(repository, "worktree", "add", "-q", "--detach", where, "base")
-        threeway = apply_patches(where, patches)
+        apply_patches(where, [patch.patch for patch in patches])
         announce(f"compiling the touched objects on {release}")
         objects = Compilation(options, trees, where, X86_64)
         objects.configure(True)
@@ -87,7 +74,6 @@ def check_backport(options: Options, trees: Trees, patches: list[Patch]) -> Verd
         drop_worktree(repository, where)
         lacking = [name for name in ("mm/mm_init.o",) if name not in made]
         return {
-            "threeway": threeway,
             "objects": made,
             "findings": [*warnings, *(f"{name} was not built" for name in lacking)],
         }
@@ -100,6 +86,5 @@ def check_backport(options: Options, trees: Trees, patches: list[Patch]) -> Verd
         make,
         [X86_64.config.tools.cc],
     )
-    how = f"git am (-3 for {', '.join(said['threeway'])})" if said["threeway"] else "git am"
     built = " ".join(re.sub(r".*/", "", name) for name in said["objects"])
-    return Verdict(said["findings"], f"{release} by {how}; built there: {built}")
+    return Verdict(said["findings"], f"{release} by git am -3; built there: {built}")
