@@ -19,7 +19,7 @@ GIB = 64
 
 @pytest.mark.full
 def test_memory_is_the_same(chosen: options.Options, trees: tree.Trees, tmp_path: Path) -> None:
-    once = dataclasses.replace(chosen, gib=GIB, boots=1)
+    once = dataclasses.replace(chosen, ram_gib=GIB, boots=1)
     guest.need_memory(0, (), GIB, GIB - guest.RAM_GIB)
     runs = boot.boot_shapes(once, measure.make_setup(once), tmp_path)
     boot.check_zones(runs)
