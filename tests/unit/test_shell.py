@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import Stage
 
 from harness.core import errors, folders
 from harness.kernel.images import Kernel
@@ -27,15 +26,6 @@ from harness.vm import shell
 guest = shell.make_guest(Kernel("series", "7.3.0", Path("bzImage")), Path("i"), "tcg", 2)
 stages.run_program(lambda: shell.open_shell(guest))
 """
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "choices"), [("KERNEL", "other", "base, series"), ("GDB", "yes", "0, 1")]
-)
-def test_choice_that_is_none(stage: Stage, name: str, value: str, choices: str) -> None:
-    done = stage("harness.vm.shell", **{name: value})
-    assert done.returncode == 1
-    assert done.stderr == f"error: {name}={value} must be one of {choices}\n"
 
 
 def test_port_in_use() -> None:
