@@ -45,23 +45,16 @@ static uint64_t pattern(const uint64_t *word)
 
 static void allocate(const char *kind)
 {
+	int hugetlb = !strcmp(kind, "hugetlb");
 	unsigned long size = nr_pages * PAGE;
-	int advice = strcmp(kind, "huge") ? MADV_NOHUGEPAGE : MADV_HUGEPAGE;
 
-	if (!strcmp(kind, "hugetlb")) {
-		memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
-		if (memory == MAP_FAILED)
-			err(1, "cannot map %lu pages of hugetlb", nr_pages);
-		return;
-	}
-	memory = aligned_alloc(2 << 20, size);
-	if (!memory || madvise(memory, size, advice))
+	memory = hugetlb ? mmap(NULL, size, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0) :
+			   aligned_alloc(2 << 20, size);
+	if (!memory || memory == MAP_FAILED)
 		err(1, "cannot allocate %lu pages", nr_pages);
-}
-
-static void fill(void)
-{
+	if (!hugetlb && madvise(memory, size, strcmp(kind, "huge") ? MADV_NOHUGEPAGE : MADV_HUGEPAGE))
+		err(1, "cannot choose the size of pages");
 	for (uint64_t *word = memory; word < memory + nr_pages * WORDS; word++)
 		*word = pattern(word);
 }
@@ -160,7 +153,6 @@ int main(int argc, char **argv)
 		errx(2, "usage: demote MIB small|huge|hugetlb STEP...");
 	nr_pages = strtoul(argv[1], NULL, 10) << (20 - 12);
 	allocate(argv[2]);
-	fill();
 	for (char **step = argv + 3; *step; step++) {
 		if (!strcmp(*step, "where")) {
 			where();

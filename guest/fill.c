@@ -28,16 +28,12 @@ int main(int argc, char **argv)
 	const char *kind = argc == 3 ? argv[1] : "";
 	size_t size = argc == 3 ? strtoul(argv[2], NULL, 10) << 20 : 0;
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS, advice = 0;
-	uint64_t *words, *word, *end;
+	uint64_t *words;
 
-	if (!strcmp(kind, "small"))
-		advice = MADV_NOHUGEPAGE;
-	else if (!strcmp(kind, "huge"))
-		advice = MADV_HUGEPAGE;
-	else if (!strcmp(kind, "2M"))
-		flags |= HUGETLB(21);
-	else if (!strcmp(kind, "1G"))
-		flags |= HUGETLB(30);
+	if (!strcmp(kind, "small") || !strcmp(kind, "huge"))
+		advice = *kind == 's' ? MADV_NOHUGEPAGE : MADV_HUGEPAGE;
+	else if (!strcmp(kind, "2M") || !strcmp(kind, "1G"))
+		flags |= HUGETLB(*kind == '2' ? 21 : 30);
 	else
 		errx(2, "usage: fill small|huge|2M|1G MIB");
 	words = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, -1, 0);
@@ -48,16 +44,13 @@ int main(int argc, char **argv)
 	/* A read would map the page of zeroes first. */
 	if (madvise(words, size, MADV_POPULATE_WRITE))
 		err(1, "cannot allocate %zu bytes", size);
-	end = words + size / sizeof(*words);
-	for (word = words; word < end; word += STEP) {
-		if (*word)
-			errx(1, "word %zu is %#llx before it is written", (size_t)(word - words),
-			     (unsigned long long)*word);
-		*word = pattern(word);
+	for (size_t i = 0; i < size / sizeof(*words); i += STEP) {
+		if (words[i])
+			errx(1, "word %zu is not 0 before it is written", i);
+		words[i] = pattern(words + i);
 	}
-	for (word = words; word < end; word += STEP)
-		if (*word != pattern(word))
-			errx(1, "word %zu is %#llx, not %#llx", (size_t)(word - words),
-			     (unsigned long long)*word, (unsigned long long)pattern(word));
+	for (size_t i = 0; i < size / sizeof(*words); i += STEP)
+		if (words[i] != pattern(words + i))
+			errx(1, "word %zu is wrong", i);
 	return 0;
 }
