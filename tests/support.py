@@ -3,7 +3,7 @@
 
 import functools
 import subprocess
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +37,15 @@ def build_once(configs: Mapping[str, KernelConfig], build: Program) -> Program:
     return make
 
 
-def choose(names: Iterable[str], short: Container[str]) -> list[Any]:
+# The lists that choose() got as short, with all names that each was compared with.
+SHORT_LISTS: dict[frozenset[str], set[str]] = {}
+
+
+def choose(names: Iterable[str], short: Iterable[str]) -> list[Any]:
     """Return the names as parameters. Those not in short run in make test-all only."""
-    return [pytest.param(name, marks=[] if name in short else [pytest.mark.full]) for name in names]
+    names, kept = [*names], frozenset(short)
+    SHORT_LISTS.setdefault(kept, set()).update(names)
+    return [pytest.param(name, marks=[] if name in kept else [pytest.mark.full]) for name in names]
 
 
 def replay(
