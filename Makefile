@@ -32,7 +32,7 @@ config    = checks.cells
 tables    = harness.replay.tables
 
 .PHONY: help setup tools tools-all requirements bench bench-boot bench-demotion replay replay-boot replay-parallel \
-	replay-demotion replay-copy record compare tables shell config probes check test test-all review outbox report clean $(STAGES)
+	replay-demotion replay-copy record compare tables shell config probes check test test-all list review outbox report clean $(STAGES)
 .NOTPARALLEL:
 
 help:
@@ -42,6 +42,7 @@ help:
 	@echo 'make check      all that needs no kernel, in a minute: style, types, shell scripts, host tests'
 	@echo 'make test       these, KUnit, the memmap compared, the series booted and checked in the VM: all that CI runs'
 	@echo 'make test-all   these and the rest of the matrix: the base in the VM, sanitizers, architectures, arm64 in the VM, documentation'
+	@echo 'make list       list the cells of the matrix, those that only make test-all runs apart'
 	@echo 'make replay     run the object files of both kernels in user space: compare every byte, and race them natively'
 	@echo 'make replay-boot  the same for the memmap of boot: deferred initialisation, with the page allocator behind it'
 	@echo 'make replay-parallel  the same for one device and several threads: compared with base, timed by wall clock'
@@ -134,6 +135,10 @@ test: tools
 test-all: tools-all
 	@$(UNIT_TESTS)
 	@$(PYTHON) -m pytest -v -s tests/matrix
+
+list: tools
+	@$(PYTHON) -m pytest --collect-only -q -m "not full" tests/matrix | sed '/::/!d; s/^/test      /'
+	@$(PYTHON) -m pytest --collect-only -q -m full tests/matrix | sed '/::/!d; s/^/test-all  /'
 
 clean:
 	@/usr/bin/python3 -B -m harness.clean
