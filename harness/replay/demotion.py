@@ -119,6 +119,8 @@ DEMOTION = Replay(
     format_verdict,
     draw_copies,
     read_cache,
+    # The checks know which folios the series streams.
+    peer=False,
 )
 
 if __name__ == "__main__":

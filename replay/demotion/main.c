@@ -10,15 +10,12 @@ const char usage[] =
 
 DECLARE_SIDE(demotion_side, base);
 DECLARE_SIDE(demotion_side, series);
-DECLARE_SIDE(demotion_side, peer);
 
 void add_kernels(void)
 {
 	add_kernel("base", &base_side.side, false);
 	if (&series_side)
 		add_kernel("series", &series_side.side, false);
-	if (&peer_side)
-		add_kernel("peer", &peer_side.side, true);
 }
 
 void describe_program(void)

@@ -109,7 +109,8 @@ static int run_random(int nr, char **words)
 
 static int run_case(int nr, char **words)
 {
-	struct replay_case c = case_read(nr ? words[0] : "");
+	const char *text = nr ? words[0] : "";
+	struct replay_case c = case_read(text);
 
 	return check_one(&c);
 }
