@@ -139,6 +139,8 @@ void replay_do_multithreaded(struct padata_mt_job *job)
 	initialised = true;
 	if (min_chunk)
 		job->min_chunk = min_chunk;
+	/* The series wants a quarter of a node's CPUs: here, all that there are. */
+	job->max_threads = cpumask_weight(&__cpu_online_mask);
 	padata_do_multithreaded(job);
 }
 

@@ -76,7 +76,7 @@ def test_series_as_peer(
     samples = json.loads((tmp_path / "race.json").read_text())
     for result in samples["results"]:
         assert list(result["samples"]) == ORDER
-    plot.draw_race(samples | {"date": "today"}, tmp_path / "race.png")
+    plot.draw_race(samples | {"cpu": "a CPU", "date": "today"}, tmp_path / "race.png")
     assert (tmp_path / "race.png").read_bytes().startswith(b"\x89PNG")
 
 

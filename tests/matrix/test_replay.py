@@ -183,5 +183,5 @@ def test_race(built: Program, tmp_path: Path) -> None:
         assert all(len(times) == 3 and min(times) > 0 for times in result["samples"].values())
     first = samples["results"][0]
     assert list(first["first_touch"]) == list(first["samples"])
-    plot.draw_race(samples | {"date": "today"}, tmp_path / "race.png")
+    plot.draw_race(samples | {"cpu": "a CPU", "date": "today"}, tmp_path / "race.png")
     assert (tmp_path / "race.png").read_bytes().startswith(b"\x89PNG")
