@@ -9,12 +9,11 @@ PYTHON = "$$BUILD/venv/bin/python" -B
 UNIT_TESTS = $(PYTHON) -m pytest -q -n auto tests/unit
 # $(SETUP) WHAT: first make sure of what a target needs; harness/setup.py lists it.
 SETUP = sh harness/setup.sh
-STAGES = source tree kernels initramfs samples export
+STAGES = source tree kernels initramfs export
 # The program behind each target.
 bench     = harness.bench.run
 bench-boot = harness.bench.boot
 bench-demotion = checks.demotion
-samples   = harness.bench.measure
 replay    = harness.replay.device
 replay-boot = harness.replay.boot
 replay-parallel = harness.replay.parallel
@@ -32,7 +31,7 @@ config    = checks.cells
 tables    = harness.replay.tables
 
 .PHONY: help setup tools tools-all requirements bench bench-boot bench-demotion replay replay-boot replay-parallel \
-	replay-demotion replay-copy record compare tables shell config probes check test test-all list review outbox report clean $(STAGES)
+	replay-demotion replay-copy record compare tables shell config probes check test test-all list review outbox clean $(STAGES)
 .NOTPARALLEL:
 
 help:
@@ -56,7 +55,6 @@ help:
 	@echo 'make shell      a shell in the VM, with the devices of make bench and all programs; Ctrl-D ends it'
 	@echo 'make config CELL=name  print the configuration of a test cell'\''s kernel; without CELL=, their names'
 	@echo 'make probes     run the two small programs behind claims about the CPU'
-	@echo 'make report     show the last measurement again'
 	@echo 'make export     write series/ anew from the branch `series` in BUILD/source-*/series'
 	@echo 'make clean      remove BUILD; refused while its branch `series` has work that was not exported'
 	@echo
@@ -69,7 +67,6 @@ help:
 	@echo 'make tree       apply the series to it, on branch `series`'
 	@echo 'make kernels    build both kernels'
 	@echo 'make initramfs  build the selftest and the guest'
-	@echo 'make samples    measure, without table and plot'
 	@echo
 	@echo 'SIZE=100G    size of each device, in GiB; for make bench-boot, of RAM (else 64G)'
 	@echo 'REBINDS=30   rebinds of each driver in a boot'
@@ -113,10 +110,6 @@ review:
 outbox:
 	@$(SETUP) outbox
 	@$(PYTHON) -m review.outbox
-
-report: setup
-	@$(PYTHON) -m harness.bench.report
-	@$(PYTHON) -m harness.bench.plot
 
 probes: setup
 	@mkdir -p "$$BUILD/probes"

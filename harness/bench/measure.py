@@ -14,7 +14,6 @@ from harness.core.cpu import describe_cpu
 from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.core.progress import announce, say
-from harness.core.stages import run_stage
 from harness.kernel.images import Kernel, build_pair
 from harness.kernel.tree import apply_series
 from harness.vm import console
@@ -157,7 +156,3 @@ def measure_kernels(options: Options) -> Path:
         }
         (new / "samples.json").write_text(json.dumps(samples, indent=1) + "\n")
     return options.bench
-
-
-if __name__ == "__main__":
-    run_stage(measure_kernels)

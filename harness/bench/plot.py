@@ -15,8 +15,6 @@ from matplotlib.lines import Line2D
 
 from harness.bench.report import compute_change, load_samples, make_label, name_unit, select_values
 from harness.core.cache import replace
-from harness.core.options import read_options
-from harness.core.stages import run_program
 from harness.vm.devices import DEVICES, Device
 
 COLOURS = {"base": "#8a8f98", "series": "#1668b8"}
@@ -85,10 +83,7 @@ def draw_panel(axes: Axes, samples: dict[str, Any], device: Device) -> None:
 
 
 def draw_bench(folder: Path) -> Path:
-    """Write bench.png from the samples under folder and return its path.
-
-    Raises UserError when there are none.
-    """
+    """Write bench.png from the samples under folder and return its path."""
     samples = load_samples(folder)
     devices = [device for device in DEVICES if device.name in samples["pages"]]
     panels = len(devices)
@@ -125,7 +120,3 @@ def draw_bench(folder: Path) -> Path:
         figure.savefig(new, dpi=130, format="png")
     pyplot.close(figure)
     return made
-
-
-if __name__ == "__main__":
-    run_program(lambda: print(draw_bench(read_options().bench)))

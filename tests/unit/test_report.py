@@ -102,8 +102,3 @@ def test_plot(tmp_path: Path) -> None:
     (tmp_path / "samples.json").write_text(json.dumps(SAMPLES))
     image = plot.draw_bench(tmp_path).read_bytes()
     assert image.startswith(b"\x89PNG") and len(image) > 20000
-
-
-def test_no_samples(tmp_path: Path) -> None:
-    with pytest.raises(errors.UserError, match="holds no samples: run 'make bench'"):
-        report.write_report(tmp_path)
