@@ -16,7 +16,7 @@ from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.core.progress import say
 from harness.core.stages import run_stage
-from harness.replay.samples import Result, find_ratio, find_times
+from harness.replay.samples import Result, find_ratio, find_times, list_runners
 
 RESULTS = ROOT / "results"
 # The runs that the tables show, by CPU.
@@ -39,6 +39,7 @@ ORDERS = {
     (18, False): "18 (1 GiB)",
     (9, True): "9, deduplicated",
 }
+COPIES = {64: "64", 256: "256", 2**10: "1K", 2**12: "4K", 2**16: "64K", 2**21: "2M"}
 MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", re.S)
 Row = Sequence[str]
 
@@ -136,13 +137,20 @@ def list_parallel() -> list[Row]:
 
 
 def list_copies() -> list[Row]:
-    """Return what each copy takes for 64 bytes, by size."""
+    """Return what each way to copy takes for 64 bytes, by size, for some sizes."""
     results = load(ZEN_4, "copy")
-    runners = list(results[0]["runs"][0]["samples"])
-    rows: list[Row] = [("bytes", *runners)]
-    for result in results:
-        size = f"{result['bytes']}{', not aligned' * bool(result['offset'])}"
-        rows.append((size, *(f"{find_time(result, one):.1f}" for one in runners)))
+    runners = list_runners(results[0])
+    short = [name.replace("copy_to_", "to_").replace("__memcpy_", "") for name in runners]
+    rows: list[Row] = [("bytes", *short)]
+    for size, name in COPIES.items():
+        for shifted in (False, True):
+            [result] = [
+                one
+                for one in results
+                if one["bytes"] // 2 * 2 == size and bool(one["shifted"]) == shifted
+            ]
+            times = [f"{find_time(result, one):.1f}" for one in runners]
+            rows.append((f"{name}{', shifted' * shifted}", *times))
     return rows
 
 
