@@ -25,7 +25,6 @@ static void crash(int signal, siginfo_t *info, void *context)
 	char *address = info->si_addr;
 	char number[128];
 
-	(void)context;
 	say("replay: ");
 	say(crash_context);
 	say(": the code of ");

@@ -2,6 +2,7 @@
 /* The kernels that are linked, and how the program gives up. */
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "userspace.h"
 
@@ -43,4 +44,15 @@ void add_kernel(const char *name, const struct replay_side *side, bool may_diffe
 	if (size != layout->page_struct_size)
 		die("struct page has %u bytes in %s, %u in base: keep its size, or leave %s out",
 		    size, name, layout->page_struct_size, name);
+}
+
+const char *field_at(unsigned long page, unsigned int offset)
+{
+	const struct replay_field *f;
+
+	for (f = layout->fields; f->name; f++)
+		if (offset >= f->offset && offset < f->offset + f->size &&
+		    (f->page == page || !strncmp(f->name, "page.", 5)))
+			return f->name;
+	return "padding";
 }

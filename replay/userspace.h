@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The user-space half that all replay programs share. Each program's folder has
- * the rest. Calls go one way:
+ * What all replay programs share in user space. Calls go one way:
  * main -> the program's commands -> race, window, timing, random, crash -> kernels.
  */
 #ifndef REPLAY_USERSPACE_H
@@ -21,7 +20,7 @@
 struct command {
 	const char *name;
 	int most;		/* words behind the name, at most */
-	int (*run)(int nr, char **words);
+	int (*run)(int nr, char **words);	/* the words behind the name, words[-1] */
 };
 
 extern const struct command commands[];	/* up to one without a name */
@@ -59,6 +58,8 @@ void add_kernel(const char *name, const struct replay_side *side, bool may_diffe
 /* One line on stderr, then exit status 2. */
 void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void *allocate(size_t bytes);
+/* The name of a byte: @offset of the @page-th entry of its compound. */
+const char *field_at(unsigned long page, unsigned int offset);
 
 /* window.c: the stretch of address space that the memmap lies in */
 #define WINDOW_START	(32UL << 40)
@@ -84,9 +85,11 @@ extern const char *const unexpected_names[];
 #define KERNEL_CALLS
 #endif
 
-/* random.c: the next number, and one below @n */
+/* random.c: the next number, one below @n, and memory full of them */
 uint64_t next_random(uint64_t *state);
 unsigned long below(uint64_t *state, unsigned long n);
+void fill_random(unsigned char *start, unsigned long bytes, uint64_t seed);
+void poison(unsigned char *start, unsigned long bytes, enum replay_poison how);
 
 /* timing.c: what a race needs */
 void stay_on_cpu(void);

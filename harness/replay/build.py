@@ -360,7 +360,15 @@ class Program:
         undefined = set().union(*(kernel.list_undefined(obj) for obj in sides))
         assembly, part = made.with_suffix(".S"), made.with_suffix(".tmp")
         assembly.write_text(list_unexpected(sorted(undefined - set(self.imported))))
-        gcc = [kernel.tool("gcc"), "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"]
+        gcc = [
+            kernel.tool("gcc"),
+            "-std=gnu11",
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-Wno-unused-parameter",
+        ]
         gcc += ["-static", "-no-pie", "-fno-pie", "-Wl,--no-warn-rwx-segments"]
         own = (source for source in self.folder.glob("*.c") if source.name != "shim.c")
         sources = sorted([*REPLAY.glob("*.c"), *own])

@@ -65,31 +65,6 @@ static void prepare(void)
 	base_counts = allocate(MAX_PAGES + 2 * GUARD);
 }
 
-static void poison(unsigned char *start, unsigned long bytes, enum replay_poison how)
-{
-	uint64_t state = 1;
-
-	if (how != POISON_RANDOM) {
-		memset(start, how == POISON_ONES ? 0xff : 0, bytes);
-		return;
-	}
-	for (unsigned long i = 0; i < bytes; i += 8) {
-		uint64_t r = next_random(&state);
-
-		memcpy(start + i, &r, 8);
-	}
-}
-
-static const char *field_at(unsigned int offset)
-{
-	const struct replay_field *f;
-
-	for (f = layout->fields; f->name; f++)
-		if (offset >= f->offset && offset < f->offset + f->size)
-			return f->name;
-	return "padding";
-}
-
 static unsigned long first_difference(const unsigned char *a, const unsigned char *b,
 				      unsigned long bytes, unsigned long *nr)
 {
@@ -116,7 +91,7 @@ static bool differ_in_memmap(const unsigned char *start, unsigned long bytes,
 	snprintf(text, size, "pfn 0x%lx%s, offset %u, %s: 0x%02x, base 0x%02x; %lu bytes differ",
 		 pfn, pfn < c->start_pfn || pfn >= c->start_pfn + c->nr_pages ?
 		 " (outside of the range)" : "",
-		 offset, field_at(offset), start[at], snapshot[at], nr);
+		 offset, field_at(0, offset), start[at], snapshot[at], nr);
 	return true;
 }
 

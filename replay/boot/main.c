@@ -52,15 +52,12 @@ void describe_program(void)
 	       boot_side(&kernels[0])->can_check ? ", with check_pages=" : "");
 }
 
-static int run_matrix(int nr, char **words)
+static int run_cases(int nr, char **words)
 {
-	return check_cases(LIST_MATRIX, read_word(nr, words, 0, 0),
-			   read_word(nr, words, 1, ULONG_MAX), 0);
-}
+	enum boot_list list = *words[-1] == 'm' ? LIST_MATRIX : LIST_RANDOM;
 
-static int run_random(int nr, char **words)
-{
-	return check_cases(LIST_RANDOM, read_word(nr, words, 0, 0), read_word(nr, words, 1, 300),
+	return check_cases(list, read_word(nr, words, 0, 0),
+			   read_word(nr, words, 1, list == LIST_MATRIX ? ULONG_MAX : 300),
 			   read_word(nr, words, 2, 1));
 }
 
@@ -72,8 +69,8 @@ static int run_boot_race(int nr, char **words)
 }
 
 const struct command commands[] = {
-	{ "matrix", 2, run_matrix },
-	{ "random", 3, run_random },
+	{ "matrix", 2, run_cases },
+	{ "random", 3, run_cases },
 	{ "race", 3, run_boot_race },
 	{ }
 };

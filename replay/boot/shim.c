@@ -23,35 +23,13 @@
 #include "mm_init.h"
 #include "page_alloc.h"
 #include "boot.h"
+#include "../shim.h"
 
-#ifndef CONFIG_SPARSEMEM_EXTREME
-#error "the replay provides mem_section as SPARSEMEM_EXTREME has it"
-#endif
-
-#include <asm/processor.h>
-struct cpuinfo_x86 boot_cpu_data;
-unsigned long vmemmap_base;
-/* %gs is zero in user space: a per-CPU variable is the variable itself. */
-asm(".pushsection .bss\n"
-    ".globl __preempt_count, __ref_stack_chk_guard, const_current_task, current_task\n"
-    ".balign 8\n"
-    "__preempt_count: .skip 8\n"
-    "__ref_stack_chk_guard: .skip 8\n"
-    "current_task:\n"
-    "const_current_task: .skip 8\n"
-    ".popsection\n");
-extern struct task_struct *replay_current asm("const_current_task");
-static struct task_struct task;
-
-unsigned long volatile jiffies;
 unsigned long highest_memmap_pfn;
 bool movable_node_enabled;
 
-#define NR_ROOTS	((1UL << (52 - SECTION_SIZE_BITS)) / SECTIONS_PER_ROOT)
 #define NR_SECTIONS	4096
-static struct mem_section *roots[NR_ROOTS];
 static struct mem_section sections[NR_SECTIONS];
-struct mem_section **mem_section = roots;
 
 /*
  * All that the code changes besides the memmap: at the same address for every
@@ -93,31 +71,19 @@ asmlinkage void preempt_schedule_thunk(void)
 {
 }
 
-void replay_warn_trap(void);
-void replay_warn_trap(void)
+static void tell_warning(void)
 {
 	boot_warn();
 }
-asm(".globl __SCT__WARN_trap\n.set __SCT__WARN_trap, replay_warn_trap\n");
+
+static void tell_count(struct page *page, int count)
+{
+	boot_ref_set((unsigned long)page, count);
+}
 
 #ifdef CONFIG_DEBUG_PAGE_REF
-void __page_ref_set(struct page *page, int v)
-{
-	boot_ref_set((unsigned long)page, v);
-}
-
-struct tracepoint __tracepoint_page_ref_set;
 /* Off, and read at run time in this configuration. */
 struct tracepoint __tracepoint_mm_page_free;
-
-static void trace(int on)
-{
-	atomic_set(&__tracepoint_page_ref_set.key.key.enabled, on);
-}
-#else
-static void trace(int on)
-{
-}
 #endif
 
 #ifndef CONFIG_JUMP_LABEL
@@ -149,7 +115,6 @@ static void prepare(const struct boot_case *c, void *where)
 	struct zone *zone;
 	unsigned int i, order, t;
 
-	replay_current = &task;
 	state = where;
 	memset(state, 0, sizeof(*state));
 	memset(&vm_event_states, 0, sizeof(vm_event_states));

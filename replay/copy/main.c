@@ -87,17 +87,11 @@ static void *map(unsigned long bytes)
 
 static void open_memory(unsigned long bytes)
 {
-	uint64_t state = 1;
-
 	room = bytes;
 	to = map(room);
 	from = map(MAX_COPY + 4 * LINE);
 	memset(to, 1, room);
-	for (unsigned long i = 0; i < MAX_COPY + 4 * LINE; i += 8) {
-		uint64_t r = next_random(&state);
-
-		memcpy(from + i, &r, 8);
-	}
+	fill_random(from, MAX_COPY + 4 * LINE, 1);
 }
 
 static int check_copy(unsigned char *want, unsigned long shift, unsigned long shift_from,
@@ -147,21 +141,14 @@ static int run_check(int nr, char **words)
 }
 
 /* Each size aligned, then shifted and with a byte more. */
-static unsigned long bytes_of(unsigned int row)
-{
-	return (LINE << row % NR_SIZES) + row / NR_SIZES;
-}
-
-static unsigned long shift_of(unsigned int row)
-{
-	return row / NR_SIZES * SHIFTED;
-}
+#define SHIFT(row)	((row) / NR_SIZES * SHIFTED)
+#define BYTES(row)	((LINE << (row) % NR_SIZES) + (row) / NR_SIZES)
 
 static void time_one(unsigned int row, unsigned int runner, double *figures)
 {
-	unsigned long n = bytes_of(row);
-	unsigned long step = (shift_of(row) + n + LINE - 1) / LINE * LINE, nr = room / step;
-	unsigned char *at = to + shift_of(row);
+	unsigned long n = BYTES(row);
+	unsigned long step = (SHIFT(row) + n + LINE - 1) / LINE * LINE, nr = room / step;
+	unsigned char *at = to + SHIFT(row);
 	double start;
 
 	/* Every run starts alike, with none of the memory in a cache. */
@@ -176,8 +163,8 @@ static void time_one(unsigned int row, unsigned int runner, double *figures)
 
 static void write_row(FILE *json, unsigned int row)
 {
-	fprintf(json, "\"mib\": %lu, \"bytes\": %lu, \"shifted\": %lu, ", room / MIB, bytes_of(row),
-		shift_of(row));
+	fprintf(json, "\"mib\": %lu, \"bytes\": %lu, \"shifted\": %lu, ", room / MIB, BYTES(row),
+		SHIFT(row));
 }
 
 static int run_copy_race(int nr, char **words)

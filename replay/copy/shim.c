@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Kernel side of the copy replay: the ways in which a kernel can copy, which are
- * the kernel's own: arch/x86/lib/usercopy_64.o, copy_user_uncached_64.o and
- * memcpy_64.o.
- *
- * The kernel replaces some instructions when it boots. These are as compiled:
- * memcpy() is the one for CPUs without FSRM, and the one for CPUs with it stands
- * beside it; clean_cache_range() uses CLFLUSH, not CLWB.
+ * Kernel side of the copy replay: the ways in which a kernel can copy. The kernel
+ * replaces some instructions when it boots; these are as compiled. memcpy() is the
+ * one for CPUs without FSRM, beside that for the others; clean_cache_range() uses
+ * CLFLUSH, not CLWB.
  */
 #include <linux/mm.h>
 #include <linux/string.h>

@@ -21,8 +21,7 @@ static unsigned char *before;
 static void fill(uint64_t seed)
 {
 	memset(data(0), 0xa5, AROUND * PAGE);
-	for (unsigned char *p = data(FROM); p < data(FROM + AREA); p += 8)
-		*(uint64_t *)p = next_random(&seed);
+	fill_random(data(FROM), AREA * PAGE, seed);
 	memcpy(before, data(0), AROUND * PAGE);
 }
 

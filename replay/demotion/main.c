@@ -25,8 +25,6 @@ void describe_program(void)
 
 static int run_check(int nr, char **words)
 {
-	(void)nr;
-	(void)words;
 	return check_copies();
 }
 

@@ -124,8 +124,7 @@ int race_copies(unsigned long gib, unsigned int rounds, const char *json)
 	memory_open(2 * half);
 	memory_catch();
 	stay_on_cpu();
-	for (uint64_t *word = (uint64_t *)data(0); word < (uint64_t *)data(half); word++)
-		*word = next_random(&seed);
+	fill_random(data(0), half * PAGE, seed);
 	memset(data(half), 1, half * PAGE);
 	other = aligned_alloc(2 * MIB, others[NR_OTHERS - 2] * 1024);
 	if (!other)

@@ -13,45 +13,16 @@
 #define START_PFN	(1UL << 24)		/* aligned to every order */
 #define MAX_PAGES	(4UL << 18)
 #define MAX_REPORTS	20
-#define NOISE		(MIB + 8 * 7)		/* not in step with the entries */
 
-static unsigned char *snapshot, noise[NOISE];
+static unsigned char *snapshot;
 static unsigned long nr_checked, nr_reports, nr_entries, nr_bytes;
 static unsigned long nr_differing[MAX_KERNELS];	/* cases */
 
 static void prepare(void)
 {
-	uint64_t state = 0;
-
 	window_open((MAX_PAGES + (1UL << layout->max_order) + 2 * GUARD) *
 		    layout->page_struct_size);
 	snapshot = allocate(window_size());
-	for (size_t i = 0; i + 8 <= NOISE; i += 8) {
-		uint64_t r = next_random(&state);
-
-		memcpy(noise + i, &r, 8);
-	}
-}
-
-static void poison(unsigned char *start, unsigned long bytes, unsigned int how)
-{
-	if (how == POISON_RANDOM)
-		for (unsigned long done = 0; done < bytes; done += NOISE)
-			memcpy(start + done, noise,
-			       bytes - done < NOISE ? bytes - done : NOISE);
-	else
-		memset(start, how == POISON_ONES ? 0xff : 0, bytes);
-}
-
-static const char *field_at(unsigned long page, unsigned int offset)
-{
-	const struct replay_field *f, *found = NULL;
-
-	for (f = layout->fields; f->name && !found; f++)
-		if (offset >= f->offset && offset < f->offset + f->size &&
-		    (f->page == page || !strncmp(f->name, "page.", 5)))
-			found = f;
-	return found ? found->name : "padding";
 }
 
 /* Small letters where it is no failure. */

@@ -74,31 +74,24 @@ static int run_parallel(int nr, char **words)
 }
 
 /* With more than one, every kernel but the base splits its ranges as much as it can. */
-static void use_threads(unsigned long nr, bool helpers)
+static void use_threads(unsigned long nr)
 {
 	for (unsigned int i = 1; i < nr_kernels; i++)
 		kernels[i].side->set_cpus(nr, nr > 1);
-	if (helpers)
-		threads_start(nr - 1);
 	nr_threads = nr;
 }
 
+/* "threads" or "idle", then a command */
 static int run_threads(int nr, char **words)
 {
-	use_threads(read_within(nr, words, 0, 0, 64, "threads:"), true);
-	return run_command(nr - 1, words + 1);
-}
-
-static int run_idle(int nr, char **words)
-{
-	use_threads(read_within(nr, words, 0, 0, 64, "threads:"), false);
+	use_threads(read_within(nr, words, 0, 0, 64, "threads:"));
+	if (!strcmp(words[-1], "threads"))
+		threads_start(nr_threads - 1);
 	return run_command(nr - 1, words + 1);
 }
 
 static int run_matrix(int nr, char **words)
 {
-	(void)nr;
-	(void)words;
 	return check_matrix();
 }
 
@@ -122,7 +115,7 @@ const struct command commands[] = {
 	{ "race", 4, run_device_race },
 	{ "parallel", 4, run_parallel },
 	{ "threads", 4, run_threads },
-	{ "idle", 4, run_idle },
+	{ "idle", 4, run_threads },
 	{ }
 };
 
@@ -132,7 +125,7 @@ void add_kernels(void)
 	add_kernel("series", &series_side, false);
 	add_kernel("fallback", &fallback_side, false);
 	add_kernel("peer", &peer_side, true);
-	use_threads(1, false);
+	use_threads(1);
 }
 
 void describe_program(void)

@@ -59,7 +59,6 @@ static void fill_pieces(void *unused)
 {
 	unsigned long start, end;
 
-	(void)unused;
 	while ((start = atomic_fetch_add(&filling.next, filling.step)) < call.nr_pages) {
 		end = start + filling.step;
 		fill_memmap(&call, start, end > call.nr_pages ? call.nr_pages : end);
@@ -105,7 +104,6 @@ static void time_one(unsigned int row, unsigned int runner, double *figures)
 	unsigned int takes = 0;
 	unsigned long stolen;
 
-	(void)row;
 	do {
 		/* Every run starts alike, with none of the memmap in a cache. */
 		fill(nr_cpus);

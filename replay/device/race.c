@@ -84,7 +84,6 @@ static void start_row(unsigned int row)
 
 static void time_one(unsigned int row, unsigned int runner, double *figures)
 {
-	(void)row;
 	/* Every run starts alike, with none of the memmap in a cache. */
 	fill_memmap(&call, 0, call.nr_pages);
 	*figures = time_run(runner);

@@ -16,30 +16,11 @@
 #include <linux/slab.h>
 
 #include "../replay.h"
-
-#ifndef CONFIG_SPARSEMEM_EXTREME
-#error "the replay provides mem_section as SPARSEMEM_EXTREME has it"
-#endif
-
-#ifdef CONFIG_X86
-#include <asm/processor.h>
-/* All zero: no feature bit set, four-level page tables. */
-struct cpuinfo_x86 boot_cpu_data;
-unsigned long vmemmap_base;
-/* %gs is zero in user space: a per-CPU variable is the variable itself. */
-asm("	.pushsection .bss\n"
-	"	.globl __preempt_count, __ref_stack_chk_guard\n"
-	"	.balign 8\n"
-	"__preempt_count: .skip 8\n"
-	"__ref_stack_chk_guard: .skip 8\n"
-	"	.popsection\n");
-#endif
+#include "../shim.h"
 
 #ifdef CONFIG_ARM64
 s64 memstart_addr;
 #endif
-
-unsigned long volatile jiffies;
 
 /*
  * What kernel/padata.c needs, where a kernel's mm/mm_init.c uses it. Spinlocks
@@ -57,13 +38,6 @@ int numa_nearest_node(int node, unsigned int state)
 }
 
 #ifdef CONFIG_X86
-/* An ordinary task: padata gives others no helper. */
-static struct task_struct task = { .static_prio = DEFAULT_PRIO, .prio = DEFAULT_PRIO };
-struct task_struct *task_pointer = &task;
-asm(".globl current_task, const_current_task\n"
-	".set current_task, task_pointer\n"		/* clang */
-	".set const_current_task, task_pointer\n");	/* gcc */
-
 struct cpumask __cpu_online_mask, __cpu_possible_mask;
 struct workqueue_struct *system_dfl_wq;
 #define MAX_CPUS	(BITS_PER_BYTE * sizeof(struct cpumask))
@@ -177,10 +151,7 @@ static void set_cpus(unsigned int nr, unsigned long new_min_chunk)
 #endif
 
 /* Every root points at the same sections: only "early" matters to the code. */
-#define NR_ROOTS	((1UL << (52 - SECTION_SIZE_BITS)) / SECTIONS_PER_ROOT)
-static struct mem_section *roots[NR_ROOTS];
 static struct mem_section sections[SECTIONS_PER_ROOT];
-struct mem_section **mem_section = roots;
 
 static struct pglist_data pgdat;
 
@@ -191,38 +162,21 @@ void init_pageblock_migratetype(struct page *page,
 		     migratetype << 1 | isolate);
 }
 
-/* Stands for the call that WARN() makes, whatever its arguments. */
-void replay_warn_trap(void);
-void replay_warn_trap(void)
+static void tell_warning(void)
 {
 	replay_event(EVENT_WARNING, 0, 0);
 }
 
-asm(".globl __SCT__WARN_trap\n.set __SCT__WARN_trap, replay_warn_trap\n");
+static void tell_count(struct page *page, int count)
+{
+	replay_event(EVENT_PAGE_REF_SET, (unsigned long)page, count);
+}
 
 #if !defined(CONFIG_PREEMPTION) && !defined(CONFIG_PREEMPT_DYNAMIC)
 int __sched __cond_resched(void)
 {
 	replay_event(EVENT_RESCHED, 0, 0);
 	return 0;
-}
-#endif
-
-#ifdef CONFIG_DEBUG_PAGE_REF
-void __page_ref_set(struct page *page, int v)
-{
-	replay_event(EVENT_PAGE_REF_SET, (unsigned long)page, v);
-}
-
-struct tracepoint __tracepoint_page_ref_set;
-
-static void trace(int on)
-{
-	atomic_set(&__tracepoint_page_ref_set.key.key.enabled, on);
-}
-#else
-static void trace(int on)
-{
 }
 #endif
 

@@ -32,7 +32,6 @@ static void *run_works(void *unused)
 {
 	struct work *w;
 
-	(void)unused;
 	pthread_mutex_lock(&lock);
 	for (;;) {
 		while (!(w = find_state(QUEUED)))

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Kernel side: what is needed around mm/mm_init.o, whoever calls it. A shim
+ * includes this behind the kernel's headers, and defines the two functions that
+ * are declared here.
+ */
+#ifndef CONFIG_SPARSEMEM_EXTREME
+#error "the replay provides mem_section as SPARSEMEM_EXTREME has it"
+#endif
+
+static void tell_warning(void);
+static void __maybe_unused tell_count(struct page *page, int count);
+
+#ifdef CONFIG_X86
+#include <asm/processor.h>
+/* All zero: no feature bit set, four-level page tables. */
+struct cpuinfo_x86 boot_cpu_data;
+unsigned long vmemmap_base;
+/* An ordinary task: padata gives others no helper. */
+static struct task_struct task = { .static_prio = DEFAULT_PRIO, .prio = DEFAULT_PRIO };
+struct task_struct *task_pointer = &task;
+/* %gs is zero in user space: a per-CPU variable is the variable itself. */
+asm("	.pushsection .bss\n"
+	"	.globl __preempt_count, __ref_stack_chk_guard, current_task, const_current_task\n"
+	"	.balign 8\n"
+	"__preempt_count: .skip 8\n"
+	"__ref_stack_chk_guard: .skip 8\n"
+	"	.popsection\n"
+	"	.set current_task, task_pointer\n"		/* clang */
+	"	.set const_current_task, task_pointer\n");	/* gcc */
+#endif
+
+unsigned long volatile jiffies;
+
+#define NR_ROOTS	((1UL << (52 - SECTION_SIZE_BITS)) / SECTIONS_PER_ROOT)
+static struct mem_section *roots[NR_ROOTS];
+struct mem_section **mem_section = roots;
+
+/* Stands for the call that WARN() makes, whatever its arguments. */
+void replay_warn_trap(void);
+void replay_warn_trap(void)
+{
+	tell_warning();
+}
+
+asm(".globl __SCT__WARN_trap\n.set __SCT__WARN_trap, replay_warn_trap\n");
+
+#ifdef CONFIG_DEBUG_PAGE_REF
+void __page_ref_set(struct page *page, int v)
+{
+	tell_count(page, v);
+}
+
+struct tracepoint __tracepoint_page_ref_set;
+#endif
+
+static void trace(int on)
+{
+#ifdef CONFIG_DEBUG_PAGE_REF
+	atomic_set(&__tracepoint_page_ref_set.key.key.enabled, on);
+#endif
+}
