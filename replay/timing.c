@@ -97,8 +97,7 @@ unsigned long fitting_gib(unsigned long wanted, unsigned long share, unsigned lo
 	while (gib > 1 && gib * GIB / whole * share > room)
 		gib /= 2;
 	if (gib != wanted)
-		fprintf(stderr, "%lu MiB of memory can be used: %lu GiB instead of %lu GiB\n",
-			room / MIB, gib, wanted);
+		fprintf(stderr, "%lu GiB instead of %lu GiB: more do not fit\n", gib, wanted);
 	return gib;
 }
 

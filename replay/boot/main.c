@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The commands of the boot replay. */
 #include <limits.h>
-#include <stdlib.h>
 
 #include "userspace.h"
 
@@ -38,10 +37,8 @@ void *boot_state(void)
 	static void *state;
 
 	if (!state)
-		state = aligned_alloc(4096, (boot_side(&kernels[0])->state_size + 4095) / 4096 * 4096);
-	if (!state)
-		die("out of memory for a zone");
-	return state;
+		state = allocate(boot_side(&kernels[0])->state_size + 4095);
+	return (void *)(((unsigned long)state + 4095) & -4096UL);
 }
 
 void describe_program(void)

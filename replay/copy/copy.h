@@ -17,8 +17,8 @@ struct copy_routine {
 /* One kernel. Only side.describe is there. */
 struct copy_side {
 	struct replay_side side;
-	/* Up to one without a name. */
-	const struct copy_routine *routines;
+	const struct copy_routine *routines;	/* up to one without a name */
+	void *memcpy;	/* its code, which begins with a jump if the CPU lacks FSRM */
 };
 
 #endif

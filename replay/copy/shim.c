@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Kernel side of the copy replay: the ways in which a kernel can copy. The kernel
- * replaces some instructions when it boots; these are as compiled. memcpy() is the
- * one for CPUs without FSRM, beside that for the others; clean_cache_range() uses
- * CLFLUSH, not CLWB.
+ * replaces some instructions when it boots. main.c does so in memcpy(); the others
+ * are as compiled: clean_cache_range() uses CLFLUSH, not CLWB.
  */
 #include <linux/mm.h>
 #include <linux/string.h>
@@ -21,11 +20,6 @@ static void copy_memcpy(void *to, const void *from, unsigned long n)
 	memcpy(to, from, n);
 }
 
-static void copy_fsrm(void *to, const void *from, unsigned long n)
-{
-	asm volatile ("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
-}
-
 static void copy_nontemporal(void *to, const void *from, unsigned long n)
 {
 	if (copy_to_nontemporal(to, from, n))
@@ -38,7 +32,6 @@ static void copy_flushcache(void *to, const void *from, unsigned long n)
 }
 
 #ifdef memcpy_nt
-/* Constant sizes are inline. */
 static void copy_nt(void *to, const void *from, unsigned long n)
 {
 	if (n == 64)
@@ -52,7 +45,6 @@ static void copy_nt(void *to, const void *from, unsigned long n)
 
 static const struct copy_routine routines[] = {
 	{ "memcpy", copy_memcpy },
-	{ "rep movsb", copy_fsrm },
 	{ "copy_to_nontemporal", copy_nontemporal },
 	{ "__memcpy_flushcache", copy_flushcache },
 #ifdef memcpy_nt
@@ -78,4 +70,5 @@ struct copy_side replay_side = {
 		.describe = describe,
 	},
 	.routines = routines,
+	.memcpy = __memcpy,
 };
