@@ -8,7 +8,16 @@ from harness.core.stages import run_stage
 from harness.replay import build, plot
 from harness.replay.build import CLANG, REPLAY, Program
 from harness.replay.run import Replay, run_replay
-from harness.replay.samples import Result, Samples, Spread, find_mean, list_runners
+from harness.replay.samples import (
+    Result,
+    Samples,
+    Spread,
+    find_mean,
+    find_ratio,
+    find_times,
+    list_runners,
+    summarise,
+)
 
 CACHE = Path("/sys/devices/system/cpu/cpu0/cache/index2/size")
 # Jump labels are as in a distribution's kernel: a static key that is off costs a NOP.
@@ -65,10 +74,27 @@ def find_groups(samples: Samples, order: int, runner: str) -> dict[str, Spread]:
     return found
 
 
+def format_rows(samples: Samples) -> list[str]:
+    """Return a line for each race: what both kernels take, and base / series."""
+    rows = ["ns, base and series, and base / series: copy per page, read again per line"]
+    for result in samples["results"]:
+        other = f"{result['other_kib']} KiB" if result["other_kib"] else "the copies"
+        row = f"order {result['order']}, {other:>10}:"
+        for what in ("copy", "read"):
+            for name in list_runners(result, what):
+                row += f"{summarise(find_times(result, name, what)).median:9.2f}"
+            row += f"  {find_ratio(result, 'base', 'series', what)!s:19}"
+        rows.append(row.rstrip())
+    return rows
+
+
 def format_table(samples: Samples) -> str:
-    """Return a line for each order: what is read again, by where it fits, and the copies."""
+    """Return all races, and for each order what is read again, by where it fits, and the copies."""
     cache = samples["second_level_kib"]
-    rows = [f"base / other, geometric means; the second-level cache has {cache or 'unknown'} KiB"]
+    rows = [
+        *format_rows(samples),
+        f"base / other, geometric means; the second-level cache has {cache or 'unknown'} KiB",
+    ]
     for order in sorted({result["order"] for result in samples["results"]}):
         for runner in list_runners(samples["results"][0], "copy")[1:]:
             found = find_groups(samples, order, runner).items()

@@ -35,7 +35,12 @@ SAMPLES = {
 
 def test_groups() -> None:
     told = demotion.format_table(SAMPLES).splitlines()
-    assert told[1:] == [
+    assert told[1].split() == [
+        *("order", "0,", "32", "KiB:"),
+        *("12.00", "10.00", "1.20x", "24.00", "3.00", "4.00x"),
+    ]
+    assert told[4].startswith("order 0, the copies: ")
+    assert told[-2:] == [
         "order 0, series: copy 1.20x, neighbour that fits 4.00x, larger 1.41x, copies read 0.50x",
         "order 9, series: copy 2.00x, neighbour that fits 1.00x, larger 1.00x, copies read 0.25x",
     ]
