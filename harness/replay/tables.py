@@ -16,7 +16,8 @@ from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.core.progress import say
 from harness.core.stages import run_stage
-from harness.replay.samples import Result, find_ratio, find_times, list_runners
+from harness.replay.demotion import find_groups
+from harness.replay.samples import Result, Samples, find_ratio, find_times, list_runners
 
 RESULTS = ROOT / "results"
 # The runs that the tables show, by CPU.
@@ -44,10 +45,16 @@ MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", r
 Row = Sequence[str]
 
 
+def load_samples(cpu: str, kind: str) -> Samples:
+    """Return what a kind of replay left on a CPU."""
+    file = RESULTS / RUNS[cpu][kind] / f"{kind}.json"
+    samples: Samples = json.loads(file.read_text())
+    return samples
+
+
 def load(cpu: str, kind: str) -> list[Result]:
     """Return the results of a kind of replay on a CPU."""
-    file = RESULTS / RUNS[cpu][kind] / f"{kind}.json"
-    results: list[Result] = json.loads(file.read_text())["results"]
+    results: list[Result] = load_samples(cpu, kind)["results"]
     return results
 
 
@@ -136,6 +143,18 @@ def list_parallel() -> list[Row]:
     return rows
 
 
+def list_demotion() -> list[Row]:
+    """Return base / series of the copies that are streamed, and of what is read after them."""
+    rows: list[Row] = [("CPU", "folios", "copy", "fits", "larger", "copies read")]
+    for cpu, order in ((SAPPHIRE_RAPIDS, 9), (ZEN_4, 9), (ZEN_4, 4)):
+        samples = load_samples(cpu, "demotion")
+        # That run had a variant which is the series as it became.
+        runner = "movnti" if cpu == SAPPHIRE_RAPIDS else "series"
+        found = find_groups(samples, order, runner).values()
+        rows.append((cpu, "2 MiB" if order == 9 else "64 KiB", *map(str, found)))
+    return rows
+
+
 def list_copies() -> list[Row]:
     """Return what each way to copy takes for 64 bytes, by size, for some sizes."""
     results = load(ZEN_4, "copy")
@@ -172,6 +191,7 @@ MARKDOWN: dict[str, Callable[[], list[Row]]] = {
     "replay": list_replay,
     "boot": list_boot,
     "parallel": list_parallel,
+    "demotion": list_demotion,
     "copies": list_copies,
     "topics": list_topics,
 }
@@ -183,11 +203,16 @@ def format_markdown(rows: Sequence[Row]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in (head, ["---"] * len(head), *others))
 
 
+def list_brief(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows without their ranges."""
+    return [[cell.split(" (")[0] for cell in row] for row in rows]
+
+
 def list_short(rows: Sequence[Row]) -> list[Row]:
     """Return the rows as a mail has room for them: short names, no range, no last column."""
     short = {"0 (nd_pmem)": "0", "9 (dax_pmem, 2 MiB)": "9", "18 (1 GiB)": "18"}
-    told = [[short.get(cell, cell).split(" (")[0] for cell in row] for row in rows]
-    return [row[:-1] for row in told]
+    told = [[short.get(cell, cell) for cell in row[:-1]] for row in rows]
+    return list_brief(told)
 
 
 def list_orders() -> list[Row]:
@@ -210,6 +235,8 @@ MAILS: tuple[tuple[str, Callable[[], list[Row]]], ...] = (
     ("zone-device-memmap/*-mm-copy-the-ZONE_DEVICE-*", list_orders),
     ("parallel-memmap/0000-*", lambda: list_short(list_parallel())),
     ("boot-memmap/0000-*", lambda: list_short(list_boot())),
+    ("demotion/0000-*", lambda: list_brief(list_demotion())),
+    ("demotion/*-mm-copy-large-folios-*", lambda: list_brief(list_demotion())),
 )
 
 
