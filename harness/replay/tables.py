@@ -23,6 +23,7 @@ RESULTS = ROOT / "results"
 # The runs that the tables show, by CPU.
 SAPPHIRE_RAPIDS = "Sapphire Rapids"
 ZEN_4 = "Zen 4"
+ZEN_5 = "Zen 5"
 RUNS = {
     SAPPHIRE_RAPIDS: {
         "replay": "2026-11-21-sapphire-rapids-v2",
@@ -30,7 +31,8 @@ RUNS = {
         "parallel": "2026-11-22-sapphire-rapids-parallel",
         "demotion": "2026-11-22-sapphire-rapids-demotion",
     },
-    ZEN_4: dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-4"),
+    ZEN_4: dict.fromkeys(("replay", "boot", "parallel", "demotion"), "2026-11-22-zen-4"),
+    ZEN_5: dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
 }
 GIB = 100
 PAGES_PER_TIB = 2**28
@@ -146,7 +148,7 @@ def list_parallel() -> list[Row]:
 def list_demotion() -> list[Row]:
     """Return base / series of the copies that are streamed, and of what is read after them."""
     rows: list[Row] = [("CPU", "folios", "copy", "fits", "larger", "copies read")]
-    for cpu, order in ((SAPPHIRE_RAPIDS, 9), (ZEN_4, 9), (ZEN_4, 4)):
+    for cpu, order in ((SAPPHIRE_RAPIDS, 9), (ZEN_4, 9), (ZEN_4, 4), (ZEN_5, 9), (ZEN_5, 4)):
         samples = load_samples(cpu, "demotion")
         # That run had a variant which is the series as it became.
         runner = "movnti" if cpu == SAPPHIRE_RAPIDS else "series"
@@ -157,7 +159,7 @@ def list_demotion() -> list[Row]:
 
 def list_copies() -> list[Row]:
     """Return what each way to copy takes for 64 bytes, by size, for some sizes."""
-    results = load(ZEN_4, "copy")
+    results = load(ZEN_5, "copy")
     runners = list_runners(results[0])
     short = [name.replace("copy_to_", "to_").replace("__memcpy_", "") for name in runners]
     rows: list[Row] = [("bytes", *short)]
@@ -216,10 +218,10 @@ def list_short(rows: Sequence[Row]) -> list[Row]:
 
 
 def list_orders() -> list[Row]:
-    """Return the times of each order on both CPUs, with the copies through the caches."""
-    runners = ("base", "fallback", "series", "limit")
-    rows: list[Row] = [("order", *("base", "templates", "series", "fill") * len(RUNS))]
-    for order in range(19):
+    """Return the times of each order on each CPU: base, and the copies by memcpy() and MOVNTI."""
+    runners = ("base", "fallback", "series")
+    rows: list[Row] = [("order", *("base", "memcpy", "nt") * len(RUNS))]
+    for order in (*range(11), 18):
         found = [
             find_one(cpu, "replay", device_gib=16, order=order, deduplicated=False) for cpu in RUNS
         ]
