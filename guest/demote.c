@@ -53,7 +53,8 @@ static void allocate(const char *kind)
 			   aligned_alloc(2 << 20, size);
 	if (!memory || memory == MAP_FAILED)
 		err(1, "cannot allocate %lu pages", nr_pages);
-	if (!hugetlb && madvise(memory, size, strcmp(kind, "huge") ? MADV_NOHUGEPAGE : MADV_HUGEPAGE))
+	if (!hugetlb &&
+	    madvise(memory, size, strcmp(kind, "huge") ? MADV_NOHUGEPAGE : MADV_HUGEPAGE))
 		err(1, "cannot choose the size of pages");
 	for (uint64_t *word = memory; word < memory + nr_pages * WORDS; word++)
 		*word = pattern(word);

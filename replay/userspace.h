@@ -116,7 +116,7 @@ struct race {
 	/* What a run measures: the names of lists of samples, up to a NULL. */
 	const char *figures[MAX_FIGURES + 1];
 	const char *(*name_runner)(unsigned int runner);
-	/* Before and after the rounds of a row; the latter writes members of it, each with a comma. */
+	/* Before and after the rounds of a row; the latter writes members, each with a comma. */
 	void (*start_row)(unsigned int row);
 	void (*write_row)(FILE *json, unsigned int row);
 	void (*time_one)(unsigned int row, unsigned int runner, double *figures);

@@ -23,7 +23,7 @@ static void copy_memcpy(void *to, const void *from, unsigned long n)
 static void copy_nontemporal(void *to, const void *from, unsigned long n)
 {
 	if (copy_to_nontemporal(to, from, n))
-		BUG();
+		__builtin_trap();
 }
 
 static void copy_flushcache(void *to, const void *from, unsigned long n)
