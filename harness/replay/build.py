@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from harness.core.architectures import ARM64, X86_64
+from harness.core.architectures import ARM64, LLVM, X86_64
 from harness.core.cache import digest, drop_others
 from harness.core.command import run
 from harness.core.errors import UserError
@@ -31,7 +31,7 @@ DROPPED = (".modinfo", ".discard*", ".note*", ".initcall*", ".eh_frame")
 
 
 DEFAULT = replace(MEASURED, name="default")
-CLANG = Toolchain(llvm="-19")
+CLANG = Toolchain(llvm=LLVM)
 HUGETLB = ("HUGETLBFS", "HUGETLB_PAGE", "HUGETLB_PAGE_OPTIMIZE_VMEMMAP")
 CONFIGS = {
     config.name: config

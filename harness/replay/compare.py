@@ -2,7 +2,6 @@
 """`make compare`: the races kept in results/, by CPU, as one table and one picture."""
 
 import json
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from harness.core.options import Options
 from harness.core.progress import say
 from harness.core.stages import run_stage
 from harness.replay.plot import INK, LOOKS
-from harness.replay.samples import Result, Samples, describe_runs, find_ratio, find_times
+from harness.replay.samples import Result, Samples, describe_runs, find_ratio, find_time
 
 RESULTS = ROOT / "results"
 # The device size at which every run raced the orders of the two drivers.
@@ -69,11 +68,6 @@ def load_runs(results: Path = RESULTS) -> list[Run]:
 def find_last(runs: Sequence[Run], cpu: str) -> Run | None:
     """Return the latest run on a CPU, None if there is none."""
     return next((run for run in reversed(runs) if run.cpu == cpu), None)
-
-
-def find_time(result: Result, runner: str) -> float:
-    """Return the median over processes."""
-    return statistics.median(find_times(result, runner))
 
 
 def format_runs(runs: Sequence[Run]) -> str:

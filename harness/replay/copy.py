@@ -12,9 +12,8 @@ from harness.replay.samples import (
     Samples,
     find_mean,
     find_ratio,
-    find_times,
+    find_time,
     list_runners,
-    summarise,
 )
 
 DEFAULT = replace(build.DEFAULT, name="copy")
@@ -51,7 +50,7 @@ def format_table(samples: Samples) -> str:
         f"{'':24}" + "".join(f"{name:>21}" for name in names) + "   memcpy() / memcpy_nt()",
     ]
     for result in samples["results"]:
-        times = "".join(f"{summarise(find_times(result, name)).median:21.2f}" for name in names)
+        times = "".join(f"{find_time(result, name):21.2f}" for name in names)
         rows.append(f"{name_race(result):24}{times}   {find_ratio(result, 'memcpy', 'memcpy_nt')}")
     return "\n".join(rows) + "\n"
 

@@ -14,9 +14,8 @@ from harness.replay.samples import (
     Spread,
     find_mean,
     find_ratio,
-    find_times,
+    find_time,
     list_runners,
-    summarise,
 )
 
 CACHE = Path("/sys/devices/system/cpu/cpu0/cache/index2/size")
@@ -82,7 +81,7 @@ def format_rows(samples: Samples) -> list[str]:
         row = f"order {result['order']}, {other:>10}:"
         for what in ("copy", "read"):
             for name in list_runners(result, what):
-                row += f"{summarise(find_times(result, name, what)).median:9.2f}"
+                row += f"{find_time(result, name, what):9.2f}"
             row += f"  {find_ratio(result, 'base', 'series', what)!s:19}"
         rows.append(row.rstrip())
     return rows

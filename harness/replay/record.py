@@ -7,11 +7,11 @@ from pathlib import Path
 
 from harness.core.cache import replace
 from harness.core.errors import UserError
-from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.core.progress import say
 from harness.core.stages import run_stage
 from harness.replay.boot import BOOT
+from harness.replay.compare import RESULTS
 from harness.replay.copy import COPY
 from harness.replay.demotion import DEMOTION
 from harness.replay.device import DEVICE
@@ -21,7 +21,6 @@ from harness.replay.samples import Samples, describe_runs
 
 REPLAYS = (DEVICE, BOOT, PARALLEL, DEMOTION, COPY)
 TARGETS = {"replay": "replay"}
-RESULTS = ROOT / "results"
 
 
 def name_folder(samples: Samples) -> str:

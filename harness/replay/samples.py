@@ -64,6 +64,11 @@ def find_times(result: Result, runner: str, what: str = "samples") -> list[float
     return [statistics.median(run[what][runner]) for run in list_runs(result)]
 
 
+def find_time(result: Result, runner: str, what: str = "samples") -> float:
+    """Return the median over processes."""
+    return statistics.median(find_times(result, runner, what))
+
+
 def find_ratios(result: Result, over: str, under: str, what: str = "samples") -> list[float]:
     """Return for each process the median of each round's ratio."""
     return [
@@ -116,9 +121,7 @@ def format_races(results: Sequence[Result], name: Callable[[Result], str]) -> st
         if not rows:
             rows.append(f"{'':{width}}" + "".join(f"{runner:>10}" for runner in runners))
             rows[0] += "".join(f"{f'base/{one}':>20}{f'{one}/limit':>20}" for one in runners[1:-1])
-        times = "".join(
-            f"{statistics.median(find_times(result, runner)):10.2f}" for runner in runners
-        )
+        times = "".join(f"{find_time(result, runner):10.2f}" for runner in runners)
         ratios = "".join(
             f"{find_ratio(result, 'base', one)!s:>20}{find_ratio(result, one, 'limit')!s:>20}"
             for one in runners[1:-1]

@@ -5,9 +5,9 @@ A table of Markdown stands between two comments, and that of a patch or cover le
 first line. tests/unit/test_tables.py fails where one is not what the samples give.
 """
 
+import functools
 import json
 import re
-import statistics
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -16,10 +16,10 @@ from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.core.progress import say
 from harness.core.stages import run_stage
+from harness.replay.compare import RESULTS
 from harness.replay.demotion import find_groups
-from harness.replay.samples import Result, Samples, find_ratio, find_times, list_runners
+from harness.replay.samples import Result, Samples, find_ratio, find_time, list_runners
 
-RESULTS = ROOT / "results"
 # The runs that the tables show, by CPU.
 SAPPHIRE_RAPIDS = "Sapphire Rapids"
 ZEN_4 = "Zen 4"
@@ -47,6 +47,7 @@ MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", r
 Row = Sequence[str]
 
 
+@functools.cache
 def load_samples(cpu: str, kind: str) -> Samples:
     """Return what a kind of replay left on a CPU."""
     file = RESULTS / RUNS[cpu][kind] / f"{kind}.json"
@@ -68,11 +69,6 @@ def find_one(cpu: str, kind: str, **wanted: object) -> Result:
     return result
 
 
-def find_time(result: Result, runner: str) -> float:
-    """Return the median over processes."""
-    return statistics.median(find_times(result, runner))
-
-
 def list_devices(cpu: str) -> Iterator[tuple[str, Result]]:
     """Return the results of the large device by what their order is called."""
     for (order, deduplicated), name in ORDERS.items():
@@ -91,10 +87,10 @@ def compare_times(result: Result) -> list[str]:
 
 def list_gains() -> list[Row]:
     """Return what one core takes per TiB: today, with the series, and how often faster that is."""
-    devices = {cpu: dict(list_devices(cpu)) for cpu in RUNS}
+    find_device = functools.partial(find_one, kind="replay", device_gib=GIB, deduplicated=False)
     told: dict[str, Callable[[str], Result]] = {
-        "bind persistent memory (nd_pmem)": lambda cpu: devices[cpu][ORDERS[0, False]],
-        "bind memory as pages of 2 MiB (device-dax)": lambda cpu: devices[cpu][ORDERS[9, False]],
+        "bind persistent memory (nd_pmem)": lambda cpu: find_device(cpu, order=0),
+        "bind memory as pages of 2 MiB (device-dax)": lambda cpu: find_device(cpu, order=9),
         "boot, the free memory": lambda cpu: find_one(cpu, "boot", what="deferred", gib=GIB),
     }
     rows: list[Row] = [("what", *RUNS)]
