@@ -22,6 +22,7 @@ from harness.replay.samples import Result, Samples, find_ratio, find_time, list_
 
 # The runs that the tables show, by CPU.
 SAPPHIRE_RAPIDS = "Sapphire Rapids"
+ZEN_3 = "Zen 3"
 ZEN_4 = "Zen 4"
 ZEN_5 = "Zen 5"
 RUNS = {
@@ -31,6 +32,7 @@ RUNS = {
         "parallel": "2026-11-22-sapphire-rapids-parallel",
         "demotion": "2026-11-22-sapphire-rapids-demotion",
     },
+    ZEN_3: dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-3"),
     ZEN_4: dict.fromkeys(("replay", "boot", "parallel", "demotion"), "2026-11-22-zen-4"),
     ZEN_5: dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
 }
@@ -144,12 +146,13 @@ def list_parallel() -> list[Row]:
 def list_demotion() -> list[Row]:
     """Return base / series of the copies that are streamed, and of what is read after them."""
     rows: list[Row] = [("CPU", "folios", "copy", "fits", "larger", "copies read")]
-    for cpu, order in ((SAPPHIRE_RAPIDS, 9), (ZEN_4, 9), (ZEN_4, 4), (ZEN_5, 9), (ZEN_5, 4)):
+    for cpu in RUNS:
         samples = load_samples(cpu, "demotion")
-        # That run had a variant which is the series as it became.
-        runner = "movnti" if cpu == SAPPHIRE_RAPIDS else "series"
-        found = find_groups(samples, order, runner).values()
-        rows.append((cpu, "2 MiB" if order == 9 else "64 KiB", *map(str, found)))
+        # That run had a variant which is the series as it became, and no folios of 64 KiB.
+        old = cpu == SAPPHIRE_RAPIDS
+        for order, size in ((9, "2 MiB"), (4, "64 KiB"))[: 1 if old else 2]:
+            found = find_groups(samples, order, "movnti" if old else "series").values()
+            rows.append((cpu, size, *map(str, found)))
     return rows
 
 
@@ -214,15 +217,16 @@ def list_short(rows: Sequence[Row]) -> list[Row]:
 
 
 def list_orders() -> list[Row]:
-    """Return the times of each order on each CPU: base, and the copies by memcpy() and MOVNTI."""
-    runners = ("base", "fallback", "series")
-    rows: list[Row] = [("order", *("base", "memcpy", "nt") * len(RUNS))]
+    """Return base / memcpy() and base / MOVNTI of each order on each CPU."""
+    rows: list[Row] = [("order", *("memcpy", "nt") * len(RUNS))]
     for order in (*range(11), 18):
         found = [
             find_one(cpu, "replay", device_gib=16, order=order, deduplicated=False) for cpu in RUNS
         ]
-        times = [f"{find_time(one, runner):.2f}" for one in found for runner in runners]
-        rows.append((str(order), *times))
+        ratios = [
+            find_ratio(one, "base", other) for one in found for other in ("fallback", "series")
+        ]
+        rows.append((str(order), *map(str, ratios)))
     return rows
 
 
@@ -230,7 +234,7 @@ def list_orders() -> list[Row]:
 MAILS: tuple[tuple[str, Callable[[], list[Row]]], ...] = (
     ("zone-device-memmap/0000-*", lambda: list_short(list_replay())),
     ("zone-device-memmap/*-x86-string-Implement-*", list_copies),
-    ("zone-device-memmap/*-mm-copy-the-ZONE_DEVICE-*", list_orders),
+    ("zone-device-memmap/*-mm-copy-the-ZONE_DEVICE-*", lambda: list_brief(list_orders())),
     ("parallel-memmap/0000-*", lambda: list_short(list_parallel())),
     ("boot-memmap/0000-*", lambda: list_short(list_boot())),
     ("demotion/0000-*", lambda: list_brief(list_demotion())),
