@@ -16,6 +16,8 @@ bench-boot = harness.bench.boot
 bench-demotion = checks.demotion
 replay    = harness.replay.device
 replay-boot = harness.replay.boot
+replay-online = harness.replay.online
+replay-hugetlb = harness.replay.hugetlb
 replay-parallel = harness.replay.parallel
 replay-demotion = harness.replay.demotion
 replay-copy = harness.replay.copy
@@ -30,8 +32,8 @@ shell     = harness.vm.shell
 config    = checks.cells
 tables    = harness.replay.tables
 
-.PHONY: help setup tools tools-all requirements bench bench-boot bench-demotion replay replay-boot replay-parallel \
-	replay-demotion replay-copy record compare tables shell config probes check test test-all list review outbox clean $(STAGES)
+.PHONY: help setup tools tools-all requirements bench bench-boot bench-demotion replay replay-boot replay-online \
+	replay-hugetlb replay-parallel replay-demotion replay-copy record compare tables shell config probes check test test-all list review outbox clean $(STAGES)
 .NOTPARALLEL:
 
 help:
@@ -44,6 +46,8 @@ help:
 	@echo 'make list       list the cells of the matrix, those that only make test-all runs apart'
 	@echo 'make replay     run the object files of both kernels in user space: compare every byte, and race them natively'
 	@echo 'make replay-boot  the same for the memmap of boot: deferred initialisation, with the page allocator behind it'
+	@echo 'make replay-online  the same for memory blocks that come online'
+	@echo 'make replay-hugetlb  the same for pages of 1 GiB that are set aside at boot'
 	@echo 'make replay-parallel  the same for one device and several threads: compared with base, timed by wall clock'
 	@echo 'make replay-demotion  the same for the copy of folios to a lower tier, and what it evicts from the caches'
 	@echo 'make replay-copy  memcpy_nt() beside the other ways to copy, 64 bytes to 2 MiB'
@@ -99,8 +103,8 @@ requirements:
 			--generate-hashes --no-header --no-annotate $$list.in; } >$$list.tmp && mv $$list.tmp $$list.txt || exit 1; \
 	done
 
-bench bench-boot bench-demotion replay replay-boot replay-parallel replay-demotion replay-copy record compare tables shell \
-	config $(STAGES): setup
+bench bench-boot bench-demotion replay replay-boot replay-online replay-hugetlb replay-parallel replay-demotion replay-copy \
+	record compare tables shell config $(STAGES): setup
 	@$(PYTHON) -m $($@)
 
 review:

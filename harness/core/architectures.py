@@ -73,6 +73,7 @@ X86_64 = Architecture(
         # The series does without it; another proposal may use it.
         "__memcpy_flushcache": "arch/x86/lib/usercopy_64.o",
         "__sw_hweight64": "arch/x86/lib/hweight.o",
+        "int_sqrt": "lib/math/int_sqrt.o",
     },
 )
 ARM64 = Architecture(

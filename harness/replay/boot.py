@@ -53,11 +53,19 @@ PROGRAM = Program(
     "boot",
     REPLAY / "boot",
     CONFIGS,
-    ("mm/mm_init", "mm/page_alloc", "mm/memblock", "mm/vmstat"),
-    ("boot_free", "boot_ref_set", "boot_warn"),
+    (
+        "mm/mm_init",
+        "mm/page_alloc",
+        "mm/memblock",
+        "mm/vmstat",
+        "mm/memory_hotplug",
+        "mm/page_isolation",
+    ),
+    ("boot_free", "boot_ref_set", "boot_warn", "boot_memory"),
+    optional={"hugetlb_bootmem_struct_page_init": "mm/hugetlb"},
     # Its address is taken, so the compiler keeps its calling convention.
     exposed="deferred_init_memmap_job",
-    fallback=True,
+    fallback=("mm/mm_init", "mm/hugetlb"),
 )
 
 
@@ -73,7 +81,7 @@ def format_table(samples: Samples) -> str:
 
 def format_verdict(samples: Samples) -> str:
     """Return the last line: deferred initialisation of the largest zone."""
-    race = [result for result in samples["results"] if result["what"] == "deferred"][-1]
+    race = samples["results"][-1]
     faster, over = find_ratio(race, "base", "series"), find_ratio(race, "series", "limit")
     return f"boot: series is {faster} as fast as base, {over} the limit"
 
@@ -82,11 +90,11 @@ BOOT = Replay(
     "boot",
     PROGRAM,
     {
-        "comparing memmaps and free lists byte for byte": ["matrix"],
-        "comparing those of random cases": ["random", "0", "1000", "1"],
+        "comparing memmaps and free lists byte for byte": ["matrix", "deferred"],
+        "comparing those of random cases": ["random", "deferred", "0", "1000", "1"],
     },
     # GiB of the zone, rounds of each process; the last one makes the verdict.
-    (["race", "16", "3"], ["race", "100", "3"]),
+    (["race", "deferred", "16", "3"], ["race", "deferred", "100", "3"]),
     format_table,
     format_verdict,
 )

@@ -241,7 +241,8 @@ class Program:
 
     The first of parts has the code that is called, and optional has parts that are linked only
     where it needs a symbol. In the first part, redefined is another function's name for what the
-    shim stands in for, and exposed is a static function that the shim calls.
+    shim stands in for, and exposed is a static function that the shim calls. The parts of fallback
+    call memcpy_nt().
     """
 
     name: str
@@ -252,7 +253,7 @@ class Program:
     optional: Mapping[str, str] = field(default_factory=dict)
     redefined: tuple[str, str] | None = None
     exposed: str = ""
-    fallback: bool = False
+    fallback: tuple[str, ...] = ()
 
     def place(self, options: Options, where: Path, name: str = "default") -> Objects:
         """Return the kernel in where in configuration NAME; nothing is built yet."""
@@ -336,19 +337,23 @@ class Program:
     ) -> Path:
         """Return the program of the trees in configuration NAME, built anew where needed.
 
-        With fallback, where the series has a memcpy_nt() of the architecture, a third kernel is the
-        series without it. Raises UserError when a tree does not compile.
+        Where the series has a memcpy_nt() of the architecture, a third kernel is the series whose
+        parts in fallback are compiled without it. Raises UserError when a tree does not compile.
         """
         before, after = self.build_pair(options, trees, name)
         sides = [self.link_side(before, "base"), self.link_side(after, "series")]
         if self.fallback and after.config.tools.architecture is X86_64:
-            fallback = after.compile(
-                trees.series / "mm/mm_init.c",
-                after.out / "fallback_mm_init.o",
-                "-include",
-                str(REPLAY / "fallback.h"),
-            )
-            sides.append(self.link_side(after, "fallback", changed={"mm/mm_init": fallback}))
+            changed = {
+                part: after.compile(
+                    trees.series / f"{part}.c",
+                    after.out / f"fallback_{Path(part).name}.o",
+                    "-include",
+                    str(REPLAY / "fallback.h"),
+                )
+                for part in self.fallback
+                if (after.out / f"{part}.o").exists()
+            }
+            sides.append(self.link_side(after, "fallback", changed=changed))
         if peer:
             sides.append(self.build_peer(options, peer, name))
         return self.link_program(

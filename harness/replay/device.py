@@ -19,7 +19,7 @@ PROGRAM = Program(
     # What the kernel calls to split a range among threads, and what it calls instead.
     optional={"padata_do_multithreaded": "kernel/padata"},
     redefined=("padata_do_multithreaded", "replay_do_multithreaded"),
-    fallback=True,
+    fallback=("mm/mm_init",),
 )
 RANDOM_CASES = "20000"
 

@@ -15,11 +15,13 @@ from harness.replay.compare import RESULTS
 from harness.replay.copy import COPY
 from harness.replay.demotion import DEMOTION
 from harness.replay.device import DEVICE
+from harness.replay.hugetlb import HUGETLB
+from harness.replay.online import ONLINE
 from harness.replay.parallel import PARALLEL
 from harness.replay.run import run_replay
 from harness.replay.samples import Samples, describe_runs
 
-REPLAYS = (DEVICE, BOOT, PARALLEL, DEMOTION, COPY)
+REPLAYS = (DEVICE, BOOT, ONLINE, HUGETLB, PARALLEL, DEMOTION, COPY)
 TARGETS = {"replay": "replay"}
 
 

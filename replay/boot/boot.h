@@ -11,8 +11,8 @@
 /* Which function runs. */
 enum boot_what {
 	BOOT_DEFERRED,		/* deferred_init_memmap_job(): initialise and free */
-	BOOT_EARLY,		/* memmap_init_range(), MEMINIT_EARLY */
-	BOOT_HOTPLUG,		/* memmap_init_range(), MEMINIT_HOTPLUG */
+	BOOT_ONLINE,		/* online_pages(), for each memory block */
+	BOOT_HUGETLB,		/* hugetlb_bootmem_struct_page_init(): pages of 1 GiB */
 	NR_BOOT
 };
 
@@ -26,7 +26,10 @@ struct boot_case {
 	unsigned int zone;		/* number of the zone */
 	unsigned int node;
 	unsigned int checked;		/* as check_pages= of the command line */
-	unsigned int isolate;		/* memmap_init_range(): isolate the pageblocks */
+	/* BOOT_ONLINE: the size of a block, what its start holds of the memmap. */
+	unsigned long block_pages;
+	unsigned long memmap_pages;
+	unsigned int callback;		/* a driver decides page by page */
 	enum replay_poison poison;
 	/* Memory that is not free, from one pfn to another; BOOT_DEFERRED only. */
 	unsigned int nr_reserved;
@@ -47,13 +50,17 @@ struct boot_side {
 	const char *const *migratetypes;
 	unsigned long state_size;	/* bytes */
 	unsigned long block_pages;	/* of MAX_PAGE_ORDER */
+	unsigned long pageblock_pages;
 	unsigned int zones[2];		/* ZONE_NORMAL, ZONE_MOVABLE */
 	unsigned int can_check;		/* check_pages can be switched on */
+	unsigned int has_hugetlb;
 };
 
 /* Called by the shims, defined in user space. */
 void boot_free(unsigned int order, unsigned int migratetype, unsigned long page);
 void boot_ref_set(unsigned long page, int count);
 void boot_warn(void);
+/* Where the memory lies: only what the kernel writes takes room. */
+void *boot_memory(void);
 
 #endif

@@ -244,6 +244,33 @@ static bool reserve_pattern(struct boot_case *c, unsigned int pattern)
 	return false;
 }
 
+/* Blocks of @sections, as many as @blocks, the first of them the @at-th that there can be. */
+static void place_blocks(struct boot_case *c, unsigned long sections, unsigned long blocks,
+			 unsigned long at)
+{
+	c->block_pages = sections * layout->pages_per_section;
+	c->nr_pages = blocks * c->block_pages;
+	c->start_pfn = START_PFN + at * c->block_pages;
+}
+
+static bool online_case(unsigned long number, struct boot_case *c)
+{
+	static const unsigned long blocks[][2] = { { 1, 1 }, { 1, 5 }, { 8, 2 }, { 16, 1 } };
+	unsigned long pageblock = boot_side(&kernels[0])->pageblock_pages;
+
+	place_blocks(c, blocks[number % 4][0], blocks[number % 4][1], number / 4 % 2 * 7);
+	number /= 8;
+	/* The memmap itself takes nothing, a pageblock, several, all but one. */
+	c->memmap_pages = number == 3 ? c->block_pages - pageblock : number * pageblock;
+	return number < 4;
+}
+
+static void place_huge_pages(struct boot_case *c, unsigned long pages, unsigned long at)
+{
+	c->nr_pages = pages * (GIB >> layout->page_shift);
+	c->start_pfn = START_PFN + at * (GIB >> layout->page_shift);
+}
+
 /* Case @number of the list; false behind its end. */
 static bool matrix_case(unsigned long number, struct boot_case *c)
 {
@@ -253,14 +280,20 @@ static bool matrix_case(unsigned long number, struct boot_case *c)
 	const unsigned int nodes[] = { 0, 1 % layout->nr_nodes, layout->nr_nodes - 1 };
 	unsigned int pattern;
 
-	*c = (struct boot_case) { .node = nodes[number % 3], .zone = side->zones[number / 3 & 1] };
+	c->node = nodes[number % 3];
 	c->poison = number % NR_POISON;
 	number /= NR_POISON;
-	c->what = number % NR_BOOT;
-	number /= NR_BOOT;
-	c->checked = side->can_check && number & 1;
-	c->isolate = number & 1;
+	c->zone = side->zones[number & 1];
 	number /= 2;
+	c->checked = side->can_check && number & 1;
+	c->callback = number & 1;
+	number /= 2;
+	if (c->what == BOOT_ONLINE)
+		return online_case(number, c);
+	if (c->what == BOOT_HUGETLB) {
+		place_huge_pages(c, 1 + number % 2, number / 2 * 3);
+		return number < 4;
+	}
 	c->nr_pages = lengths[number % 4];
 	number /= 4;
 	c->start_pfn = START_PFN + (number & 1 ? 7 * section : 0);
@@ -272,29 +305,31 @@ static void random_case(uint64_t seed, unsigned long number, struct boot_case *c
 {
 	const struct boot_side *side = boot_side(&kernels[0]);
 	uint64_t state = seed * 0x100000001b3 + number;
-	unsigned long section = layout->pages_per_section, pfn;
+	unsigned long section = layout->pages_per_section, pfn, sections;
 
-	*c = (struct boot_case) {
-		.what = below(&state, 3) ? BOOT_DEFERRED : below(&state, NR_BOOT),
-		.zone = side->zones[below(&state, 2)],
-		.node = below(&state, layout->nr_nodes),
-		.checked = side->can_check && !below(&state, 4),
-		.isolate = below(&state, 2),
-		.poison = below(&state, NR_POISON),
-		.start_pfn = START_PFN + below(&state, 64) * section,
-		.nr_pages = (1 + below(&state, 4)) * section,
-	};
-	if (!below(&state, 8))
-		c->nr_pages = MAX_PAGES;
+	c->zone = side->zones[below(&state, 2)];
+	c->node = below(&state, layout->nr_nodes);
+	c->checked = side->can_check && !below(&state, 4);
+	c->poison = below(&state, NR_POISON);
+	if (c->what == BOOT_ONLINE) {
+		sections = 1 + below(&state, 16);
+		place_blocks(c, sections, 1 + below(&state, MAX_PAGES / section / sections),
+			     below(&state, 8));
+		if (below(&state, 2))
+			c->memmap_pages = below(&state, c->block_pages / side->pageblock_pages) *
+					  side->pageblock_pages;
+		c->callback = !below(&state, 4);
+		return;
+	}
+	if (c->what == BOOT_HUGETLB) {
+		place_huge_pages(c, 1 + below(&state, 2), below(&state, 64));
+		return;
+	}
+	c->start_pfn = START_PFN + below(&state, 64) * section;
+	c->nr_pages = below(&state, 8) ? (1 + below(&state, 4)) * section : MAX_PAGES;
 	/* The zone ends anywhere; it starts where a section does, as what is deferred. */
 	if (!below(&state, 3))
 		c->nr_pages -= below(&state, section);
-	if (c->what != BOOT_DEFERRED && below(&state, 2)) {
-		unsigned long skip = below(&state, c->nr_pages);
-
-		c->start_pfn += skip;
-		c->nr_pages -= skip;
-	}
 	for (pfn = c->start_pfn; below(&state, 8); ) {
 		unsigned long from = pfn + below(&state, 1UL << below(&state, 16));
 		unsigned long to = from + 1 + below(&state, 1UL << below(&state, 14));
@@ -304,21 +339,25 @@ static void random_case(uint64_t seed, unsigned long number, struct boot_case *c
 	}
 }
 
-int check_cases(enum boot_list list, unsigned long first, unsigned long nr, uint64_t seed)
+int check_cases(enum boot_what what, enum boot_list list, unsigned long first, unsigned long nr,
+		uint64_t seed)
 {
-	struct boot_case c;
 	char name[CASE_TEXT];
 
+	if (what == BOOT_HUGETLB && !boot_side(&kernels[0])->has_hugetlb)
+		die("these kernels have no huge pages");
 	prepare();
 	for (unsigned long i = first; i - first < nr; i++) {
+		struct boot_case c = { .what = what };
+
 		if (list == LIST_RANDOM) {
 			random_case(seed, i, &c);
-			snprintf(name, sizeof(name), "%s: boot random %lu 1 %lu",
-				 boot_name(c.what), i, (unsigned long)seed);
+			snprintf(name, sizeof(name), "boot random %s %lu 1 %lu", boot_name(what), i,
+				 (unsigned long)seed);
 		} else {
 			if (!matrix_case(i, &c))
 				break;
-			snprintf(name, sizeof(name), "%s: boot matrix %lu 1", boot_name(c.what), i);
+			snprintf(name, sizeof(name), "boot matrix %s %lu 1", boot_name(what), i);
 		}
 		check(&c, name);
 	}

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The commands of the boot replay. */
 #include <limits.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #include "userspace.h"
 
 const char usage[] =
-"usage: boot matrix [FIRST [CASES]]          compare memmaps and free lists byte for byte\n"
-"       boot random [FIRST [CASES [SEED]]]   the same for random cases\n"
-"       boot race [GIB [ROUNDS [JSON]]]      time a zone of GIB GiB; the samples go to JSON\n"
-"       boot info                            the kernels and their struct page\n";
+"usage: boot matrix WHAT [FIRST [CASES]]          compare memmaps and free lists byte for byte\n"
+"       boot random WHAT [FIRST [CASES [SEED]]]   the same for random cases\n"
+"       boot race WHAT [GIB [ROUNDS [JSON]]]      time GIB GiB; the samples go to JSON\n"
+"       boot info                                 the kernels and their struct page\n"
+"WHAT is deferred, online or hugetlb\n";
 
 DECLARE_SIDE(boot_side, base);
 DECLARE_SIDE(boot_side, series);
@@ -49,25 +52,49 @@ void describe_program(void)
 	       boot_side(&kernels[0])->can_check ? ", with check_pages=" : "");
 }
 
+/* The addresses of 512 GiB: of a huge page, the kernel writes the first page. */
+KERNEL_CALLS
+void *boot_memory(void)
+{
+	static void *memory;
+
+	if (!memory)
+		memory = mmap(NULL, 512 * GIB, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		die("cannot map 512 GiB of address space: raise ulimit -v");
+	return memory;
+}
+
+static enum boot_what read_what(int nr, char **words)
+{
+	for (unsigned int what = 0; nr && what < NR_BOOT; what++)
+		if (!strcmp(words[0], boot_name(what)))
+			return what;
+	fputs(usage, stderr);
+	die("say what: deferred, online or hugetlb");
+}
+
 static int run_cases(int nr, char **words)
 {
 	enum boot_list list = *words[-1] == 'm' ? LIST_MATRIX : LIST_RANDOM;
 
-	return check_cases(list, read_word(nr, words, 0, 0),
-			   read_word(nr, words, 1, list == LIST_MATRIX ? ULONG_MAX : 300),
-			   read_word(nr, words, 2, 1));
+	return check_cases(read_what(nr, words), list, read_word(nr, words, 1, 0),
+			   read_word(nr, words, 2, list == LIST_MATRIX ? ULONG_MAX : 300),
+			   read_word(nr, words, 3, 1));
 }
 
 static int run_boot_race(int nr, char **words)
 {
-	return race_boot(read_within(nr, words, 0, 16, 256, "a zone has GiB:"),
-			 read_within(nr, words, 1, 15, MAX_ROUNDS, "rounds:"),
-			 nr > 2 ? words[2] : NULL);
+	return race_boot(read_what(nr, words),
+			 read_within(nr, words, 1, 16, 256, "a zone has GiB:"),
+			 read_within(nr, words, 2, 15, MAX_ROUNDS, "rounds:"),
+			 nr > 3 ? words[3] : NULL);
 }
 
 const struct command commands[] = {
-	{ "matrix", 2, run_cases },
-	{ "random", 3, run_cases },
-	{ "race", 3, run_boot_race },
+	{ "matrix", 3, run_cases },
+	{ "random", 4, run_cases },
+	{ "race", 4, run_boot_race },
 	{ }
 };

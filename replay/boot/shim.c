@@ -1,35 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Kernel side of the boot replay: what is needed around mm/mm_init.o,
- * mm/page_alloc.o, mm/memblock.o and mm/vmstat.o, which are the kernel's own.
+ * mm/page_alloc.o, mm/memblock.o, mm/vmstat.o, mm/memory_hotplug.o,
+ * mm/page_isolation.o and mm/hugetlb.o, which are the kernel's own.
  *
  * Compiled once per tree and configuration, with that kernel's own headers and
  * command line. These are stubs: the zone lock is taken and released with the
  * same instructions on the lock itself, but interrupts stay as they are; per-CPU
  * data is that of one CPU; nothing preempts; and the function that padata calls
  * for each chunk is called once for all, as padata does with a single thread.
+ * Notifiers, kswapd and the like do nothing, and there is no HVO.
  */
+#include <linux/hugetlb.h>
 #include <linux/memblock.h>
 #include <linux/memory_hotplug.h>
 #include <linux/mm.h>
 #include <linux/mmzone.h>
 #include <linux/nmi.h>
+#include <linux/padata.h>
 #include <linux/page-isolation.h>
 #include <linux/page_ref.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/vmstat.h>
 
+#include "internal.h"
 #include "mm_init.h"
 #include "page_alloc.h"
 #include "boot.h"
 #include "../shim.h"
 
 unsigned long highest_memmap_pfn;
-bool movable_node_enabled;
+unsigned long page_offset_base, phys_base, totalreserve_pages;
+atomic_long_t _totalram_pages;
+atomic_t __num_online_cpus = ATOMIC_INIT(1);
+int sysctl_min_unmapped_ratio = 1, sysctl_min_slab_ratio = 5;
+struct cpumask __cpu_online_mask, __cpu_possible_mask;
+cpumask_var_t node_to_cpumask_map[MAX_NUMNODES];
 
 #define NR_SECTIONS	4096
-static struct mem_section sections[NR_SECTIONS];
 
 /*
  * All that the code changes besides the memmap: at the same address for every
@@ -41,11 +50,64 @@ struct state {
 	struct per_cpu_zonestat zonestat;
 	atomic_long_t vm_zone_stat[NR_VM_ZONE_STAT_ITEMS];
 	struct vm_event_state events;
+	unsigned long totalram, highest_pfn;
+#ifdef CONFIG_HUGETLB_PAGE
+	struct hstate huge;
+#endif
+	struct mem_section sections[NR_SECTIONS];
 	unsigned char usage[NR_SECTIONS][USAGE_SIZE] __aligned(8);
 };
 static struct state *state;
 
 struct pglist_data *node_data[MAX_NUMNODES];
+
+/* All that is called and need not do anything. */
+int do_nothing(void);
+int do_nothing(void)
+{
+	return 0;
+}
+
+#define DO_NOTHING(name) asm(".globl " #name "\n.set " #name ", do_nothing\n")
+DO_NOTHING(_raw_spin_lock);
+DO_NOTHING(_raw_spin_unlock);
+DO_NOTHING(hugetlb_vmemmap_optimize_bootmem_folios);
+DO_NOTHING(kcompactd_run);
+DO_NOTHING(khugepaged_min_free_kbytes_update);
+DO_NOTHING(kswapd_run);
+DO_NOTHING(memory_notify);
+DO_NOTHING(mutex_lock);
+DO_NOTHING(mutex_unlock);
+DO_NOTHING(node_notify);
+DO_NOTHING(writeback_set_ratelimit);
+
+/* One node. */
+struct pglist_data *first_online_pgdat(void)
+{
+	return &state->pgdat;
+}
+
+struct pglist_data *next_online_pgdat(struct pglist_data *pgdat)
+{
+	return NULL;
+}
+
+struct zone *next_zone(struct zone *zone)
+{
+	return ++zone < state->pgdat.node_zones + MAX_NR_ZONES ? zone : NULL;
+}
+
+/* Of mm/sparse.c, like the sections. */
+void online_mem_sections(unsigned long start_pfn, unsigned long end_pfn)
+{
+	for (; start_pfn < end_pfn; start_pfn += PAGES_PER_SECTION)
+		__pfn_to_section(start_pfn)->section_mem_map |= SECTION_IS_ONLINE;
+}
+
+void padata_do_multithreaded(struct padata_mt_job *job)
+{
+	job->thread_fn(job->start, job->start + job->size, job->fn_arg);
+}
 
 /* The zone lock. Nobody else takes it: to find it taken is a fault. */
 unsigned long __lockfunc _raw_spin_lock_irqsave(raw_spinlock_t *lock)
@@ -109,6 +171,84 @@ static void reserve(const struct boot_case *c, unsigned long pfn, unsigned long 
 	}
 }
 
+/* Memory of the lowest zone is there, and marks the node and the zone as populated. */
+static void prepare_online(const struct boot_case *c, struct zone *zone)
+{
+	struct zone *lowest = state->pgdat.node_zones;
+	unsigned int i;
+
+	for (i = 0; i < NR_SECTIONS; i++)
+		state->sections[i].section_mem_map = SECTION_MARKED_PRESENT | SECTION_HAS_MEM_MAP;
+	lowest->spanned_pages = PAGES_PER_SECTION;
+	lowest->present_pages = PAGES_PER_SECTION;
+	atomic_long_set(&lowest->managed_pages, PAGES_PER_SECTION);
+	zone->spanned_pages = 0;
+	zone->initialized = 0;
+	state->pgdat.node_start_pfn = 0;
+	state->pgdat.node_spanned_pages = PAGES_PER_SECTION;
+	node_set_state(c->node, N_MEMORY);
+	restore_online_page_callback(generic_online_page);
+	if (c->callback)
+		set_online_page_callback(generic_online_page);
+}
+
+/* As memory_block_online() does. */
+static void online(const struct boot_case *c, struct zone *zone)
+{
+	unsigned long pfn, taken = c->memmap_pages;
+
+	for (pfn = c->start_pfn; pfn < c->start_pfn + c->nr_pages; pfn += c->block_pages) {
+		if (taken && mhp_init_memmap_on_memory(pfn, taken, zone))
+			boot_warn();
+		if (online_pages(pfn + taken, c->block_pages - taken, zone, NULL))
+			boot_warn();
+		if (taken)
+			adjust_present_page_count(pfn_to_page(pfn), NULL, taken);
+	}
+}
+
+#ifdef CONFIG_HUGETLB_PAGE
+/* What memblock and hugetlb leave of pages that are set aside: heads only. */
+static void prepare_huge(const struct boot_case *c)
+{
+	struct hstate *huge = &state->huge;
+	struct huge_bootmem_page *m;
+	unsigned long pfn;
+	unsigned int i;
+
+	page_offset_base = (unsigned long)boot_memory() - PFN_PHYS(c->start_pfn);
+	huge->order = PUD_SHIFT - PAGE_SHIFT;
+	huge->mask = PUD_MASK;
+	for (i = 0; i < MAX_NUMNODES; i++) {
+		INIT_LIST_HEAD(&huge_boot_pages[i]);
+		INIT_LIST_HEAD(&huge->hugepage_freelists[i]);
+	}
+	for (pfn = c->start_pfn; pfn < c->start_pfn + c->nr_pages; pfn += PTRS_PER_PMD * PTRS_PER_PTE) {
+		reserve(c, pfn, pfn + 1);
+		m = pfn_to_kaddr(pfn);
+		m->hstate = huge;
+		m->flags = HUGE_BOOTMEM_ZONES_VALID;
+		list_add_tail(&m->list, &huge_boot_pages[c->node]);
+	}
+}
+
+static void walk_huge(const struct boot_case *c)
+{
+	struct folio *folio;
+
+	list_for_each_entry(folio, &state->huge.hugepage_freelists[c->node], lru)
+		boot_free(PUD_SHIFT - PAGE_SHIFT, MIGRATE_MOVABLE, (unsigned long)folio);
+}
+#else
+static void prepare_huge(const struct boot_case *c)
+{
+}
+
+static void walk_huge(const struct boot_case *c)
+{
+}
+#endif
+
 static void prepare(const struct boot_case *c, void *where)
 {
 	unsigned long end_pfn = c->start_pfn + c->nr_pages;
@@ -119,12 +259,17 @@ static void prepare(const struct boot_case *c, void *where)
 	memset(state, 0, sizeof(*state));
 	memset(&vm_event_states, 0, sizeof(vm_event_states));
 	memset(vm_zone_stat, 0, sizeof(vm_zone_stat));
+	atomic_long_set(&_totalram_pages, 0);
+	highest_memmap_pfn = 0;
 	for (i = 0; i < ARRAY_SIZE(roots) && !roots[i]; i++)
-		roots[i] = sections + i * SECTIONS_PER_ROOT % NR_SECTIONS;
+		roots[i] = state->sections + i * SECTIONS_PER_ROOT % NR_SECTIONS;
 	for (i = 0; i < NR_SECTIONS; i++) {
-		sections[i].usage = (struct mem_section_usage *)state->usage[i];
-		sections[i].section_mem_map = SECTION_IS_EARLY | SECTION_HAS_MEM_MAP |
-					      SECTION_IS_ONLINE;
+		struct mem_section *section = &state->sections[i];
+
+		section->usage = (struct mem_section_usage *)state->usage[i];
+		bitmap_fill(section->usage->subsection_map, SUBSECTIONS_PER_SECTION);
+		section->section_mem_map = SECTION_IS_EARLY | SECTION_HAS_MEM_MAP |
+					   SECTION_IS_ONLINE;
 	}
 	for (i = 0; i < MAX_NUMNODES; i++)
 		node_data[i] = &state->pgdat;
@@ -157,6 +302,10 @@ static void prepare(const struct boot_case *c, void *where)
 	memblock.memory.total_size = 0;
 	memblock.reserved.cnt = 0;
 	memblock.reserved.total_size = 0;
+	if (c->what == BOOT_ONLINE)
+		prepare_online(c, zone);
+	if (c->what == BOOT_HUGETLB)
+		prepare_huge(c);
 	if (c->what != BOOT_DEFERRED)
 		return;
 	memblock_add_node(PFN_PHYS(c->start_pfn), PFN_PHYS(c->nr_pages), c->node, 0);
@@ -176,14 +325,12 @@ static void run(const struct boot_case *c)
 {
 	struct zone *zone = zone_of(c);
 
-	if (c->what == BOOT_DEFERRED) {
+	if (c->what == BOOT_ONLINE)
+		online(c, zone);
+	else if (c->what == BOOT_HUGETLB)
+		hugetlb_bootmem_struct_page_init();
+	else
 		deferred_init_memmap_job(c->start_pfn, c->start_pfn + c->nr_pages, zone);
-		return;
-	}
-	memmap_init_range(c->nr_pages, c->node, c->zone, c->start_pfn,
-			  c->start_pfn + c->nr_pages,
-			  c->what == BOOT_EARLY ? MEMINIT_EARLY : MEMINIT_HOTPLUG,
-			  NULL, MIGRATE_MOVABLE, c->isolate);
 }
 
 static void walk(const struct boot_case *c)
@@ -196,6 +343,10 @@ static void walk(const struct boot_case *c)
 		for (t = 0; t < MIGRATE_TYPES; t++)
 			list_for_each_entry(page, &zone->free_area[order].free_list[t], buddy_list)
 				boot_free(order, t, (unsigned long)page);
+	if (c->what == BOOT_HUGETLB)
+		walk_huge(c);
+	state->totalram = totalram_pages();
+	state->highest_pfn = highest_memmap_pfn;
 	memcpy(&state->events, &vm_event_states, sizeof(state->events));
 	memcpy(state->vm_zone_stat, vm_zone_stat, sizeof(vm_zone_stat));
 }
@@ -256,6 +407,8 @@ struct boot_side replay_side = {
 	.migratetypes = types,
 	.state_size = sizeof(struct state),
 	.block_pages = MAX_ORDER_NR_PAGES,
+	.pageblock_pages = pageblock_nr_pages,
+	.has_hugetlb = IS_ENABLED(CONFIG_HUGETLB_PAGE),
 	.zones = { ZONE_NORMAL, ZONE_MOVABLE },
 	.can_check = !IS_ENABLED(CONFIG_JUMP_LABEL),
 };

@@ -19,7 +19,7 @@ static inline const struct boot_side *boot_side(const struct kernel *kernel)
 
 static inline const char *boot_name(enum boot_what what)
 {
-	static const char *const names[] = { "deferred", "early", "hotplug" };
+	static const char *const names[] = { "deferred", "online", "hugetlb" };
 
 	return names[what];
 }
@@ -30,9 +30,10 @@ void *boot_state(void);
 /* check.c: 1 if a kernel does not do as the base, else 0 */
 enum boot_list { LIST_MATRIX, LIST_RANDOM };
 /* Cases from @first on; those of LIST_RANDOM depend on @seed and their number. */
-int check_cases(enum boot_list list, unsigned long first, unsigned long nr, uint64_t seed);
+int check_cases(enum boot_what what, enum boot_list list, unsigned long first, unsigned long nr,
+		uint64_t seed);
 
 /* race.c */
-int race_boot(unsigned long gib, unsigned int rounds, const char *json);
+int race_boot(enum boot_what what, unsigned long gib, unsigned int rounds, const char *json);
 
 #endif

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The boot replay: memmap and free lists are the base's, each mutation is found."""
+"""The replays of boot, onlining and huge pages: all is as in the base, each mutation is found."""
 
 import functools
 import json
@@ -13,8 +13,9 @@ from support import Pair, Program, build_once, choose, need
 from harness.core import options
 from harness.core.folders import ROOT
 from harness.kernel import tree
-from harness.replay import boot, build
+from harness.replay import boot, build, hugetlb, online
 from harness.replay.drain import find_undrained
+from harness.replay.run import Replay
 
 MUTATIONS = tomllib.loads((ROOT / "replay/boot/mutations.toml").read_text())
 # The others run in make test-all only.
@@ -24,8 +25,15 @@ SHORT = {
     "stale-next-link",
     "page-too-many",
     "freed-at-the-head",
+    "online-not-isolated",
+    "huge-wrong-refcount",
 }
-DRAINED = ("deferred_init_memmap_chunk", "__free_initialised_pages")
+# Of each topic: the object, the function that drains, and whom it must not call before.
+DRAINED = {
+    "deferred": ("mm/mm_init", "deferred_init_memmap_chunk", "__free_initialised_pages"),
+    "online": ("mm/mm_init", "memmap_init_online", ""),
+    "hugetlb": ("mm/hugetlb", "hugetlb_folio_init_tail_vmemmap", ""),
+}
 Done = subprocess.CompletedProcess[str]
 
 
@@ -52,19 +60,26 @@ def test_same_boot(built: Program, name: str) -> None:
     told = run(made, "info").stdout
     assert ("check_pages=" in told) == ("JUMP_LABEL" not in boot.CONFIGS[name].text())
     assert ("page_ref_set" in told) == (name == "trace")
-    for words in (["matrix"], ["random", "0", "300"]):
-        done = run(made, *words)
-        assert not done.returncode and "as base, byte for byte" in done.stdout, (
-            done.stdout + done.stderr
-        )
+    for what in DRAINED:
+        for words in (["matrix", what], ["random", what, "0", "100"]):
+            done = run(made, *words)
+            if what == "hugetlb" and name == "pageblock":
+                assert done.returncode == 2 and "no huge pages" in done.stderr
+                continue
+            assert not done.returncode and "as base, byte for byte" in done.stdout, (
+                done.stdout + done.stderr
+            )
 
 
+@pytest.mark.parametrize("what", DRAINED)
 @pytest.mark.parametrize(
     "name", choose(["default", "keys", "trace", "pageblock", "nomemcg"], SHORT)
 )
-def test_copies_are_drained_before_they_are_freed(pair: Pair, name: str) -> None:
+def test_copies_are_drained_before_they_are_freed(pair: Pair, name: str, what: str) -> None:
     need(boot.CONFIGS[name].missing())
-    assert find_undrained(pair(name)[1].out / "mm/mm_init.o", *DRAINED) == []
+    part, *drained = DRAINED[what]
+    if (what, name) != ("hugetlb", "pageblock"):
+        assert find_undrained(pair(name)[1].out / f"{part}.o", *drained) == []
 
 
 @pytest.mark.parametrize(
@@ -73,8 +88,9 @@ def test_copies_are_drained_before_they_are_freed(pair: Pair, name: str) -> None
 )
 def test_mutation_is_disassembled(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
-    changed = build.mutate_object(pair("default")[1], name, mutation["edits"])
-    assert mutation["says"] in "".join(find_undrained(changed, *DRAINED))
+    part, *drained = DRAINED[mutation.get("what", "deferred")]
+    changed = build.mutate_object(pair("default")[1], name, mutation["edits"], f"{part}.c")
+    assert mutation["says"] in "".join(find_undrained(changed, *drained))
 
 
 @pytest.mark.parametrize(
@@ -89,26 +105,28 @@ def test_mutation_is_found(pair: Pair, name: str) -> None:
         mutation["edits"],
         mutation.get("file", "mm/mm_init.c"),
     )
-    done = run(made, "random", "0", "60")
+    what = mutation.get("what", "deferred")
+    done = run(made, "random", what, "0", "60")
     assert done.returncode == 1, done.stdout + done.stderr
     reported = done.stdout.splitlines()
-    assert reported[0].startswith("DIFFERS deferred: boot random ")
+    assert reported[0].startswith(f"DIFFERS boot random {what} ")
     assert any(mutation["says"] in line for line in reported if line.startswith("  series: "))
     # The report names the command that shows it again.
-    again = run(made, *reported[0].split(": boot ")[1].split())
-    where, what = again.stdout.splitlines()[:2]
+    again = run(made, *reported[0].split(" boot ")[1].split())
+    where, how = again.stdout.splitlines()[:2]
     assert again.returncode == 1 and where == reported[0]
     # How many bytes differ depends on the addresses of the free lists.
-    assert what.split(";")[0] == reported[1].split(";")[0]
+    assert how.split(";")[0] == reported[1].split(";")[0]
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["random", "many"], '"many" is no number'),
-        (["race", "0"], "a zone has GiB: 1 to 256"),
-        (["race", "1", "0"], "rounds: 1 to 1000"),
-        (["race", "1", "1", "/no/such/folder/x"], "cannot write /no/such/folder/x"),
+        (["random", "deferred", "many"], '"many" is no number'),
+        (["matrix", "many"], "say what: deferred, online or hugetlb"),
+        (["race", "online", "0"], "a zone has GiB: 1 to 256"),
+        (["race", "deferred", "1", "0"], "rounds: 1 to 1000"),
+        (["race", "deferred", "1", "1", "/no/such/folder/x"], "cannot write /no/such/folder/x"),
         ([], "usage: boot matrix"),
     ],
 )
@@ -117,12 +135,22 @@ def test_bad_words(built: Program, words: list[str], message: str) -> None:
     assert done.returncode == 2 and message in done.stderr
 
 
-def test_race(built: Program, tmp_path: Path) -> None:
-    done = run(built("default"), "race", "1", "3", str(tmp_path / "race.json"))
+RACES = [
+    (boot.BOOT, ["deferred"]),
+    (online.ONLINE, ["online"] * 2),
+    (hugetlb.HUGETLB, ["hugetlb"]),
+]
+
+
+@pytest.mark.parametrize(("replay", "whats"), RACES)
+def test_race(built: Program, tmp_path: Path, replay: Replay, whats: list[str]) -> None:
+    file = tmp_path / "race.json"
+    done = run(built("default"), *replay.races[0][:2], "1", "3", str(file))
     assert not done.returncode, done.stderr
-    samples = json.loads((tmp_path / "race.json").read_text())
-    assert [result["what"] for result in samples["results"]] == ["deferred", "early", "hotplug"]
+    samples = json.loads(file.read_text())
+    assert [result["what"] for result in samples["results"]] == whats
     for result in samples["results"]:
         assert list(result["samples"]) == ["base", "series", "fallback", "limit"]
         assert all(len(times) == 3 and min(times) > 0 for times in result["samples"].values())
-    assert boot.format_verdict(samples).startswith("boot: series is ")
+    assert replay.format_verdict(samples).startswith(f"{replay.name}: series is ")
+    assert replay.format_table(samples)

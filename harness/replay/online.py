@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`make replay-online`: compare and race how both kernels bring memory blocks online.
+
+The program is that of `make replay-boot`, and `make replay-hugetlb` is told alike.
+"""
+
+from collections.abc import Sequence
+
+from harness.core.stages import run_stage
+from harness.replay.boot import PROGRAM
+from harness.replay.run import Replay, run_replay
+from harness.replay.samples import Result, Samples, find_mean, format_races
+
+
+def name_race(result: Result) -> str:
+    """Return how large the blocks of memory are, or how many the huge pages."""
+    if "block_mib" in result:
+        return f"blocks of {result['block_mib']:>4} MiB"
+    return f"{result['gib']:>2} page{'s' * (result['gib'] > 1)} of 1 GiB"
+
+
+def format_table(samples: Samples) -> str:
+    """Return the table of all races."""
+    return format_races(samples["results"], name_race)
+
+
+def describe_replay(name: str, race: Sequence[str]) -> Replay:
+    """Return the replay of what the program calls NAME; its verdict is the mean of all rows."""
+
+    def format_verdict(samples: Samples) -> str:
+        results = samples["results"]
+        faster, over = find_mean(results, "base", "series"), find_mean(results, "series", "limit")
+        return f"{name}: series is {faster} as fast as base, {over} the limit"
+
+    return Replay(
+        name,
+        PROGRAM,
+        {
+            "comparing memmaps and free lists byte for byte": ["matrix", name],
+            "comparing those of random cases": ["random", name, "0", "200", "1"],
+        },
+        (["race", name, *race],),
+        format_table,
+        format_verdict,
+    )
+
+
+# GiB of memory, rounds of each process.
+ONLINE = describe_replay("online", ["2", "25"])
+
+if __name__ == "__main__":
+    run_stage(lambda options: run_replay(options, ONLINE))
