@@ -18,6 +18,7 @@ from harness.core.progress import say
 from harness.core.stages import run_stage
 from harness.replay.compare import RESULTS
 from harness.replay.demotion import find_groups
+from harness.replay.online import name_race
 from harness.replay.samples import Result, Samples, find_ratio, find_time, list_runners
 
 # The runs that the tables show, by CPU.
@@ -63,6 +64,11 @@ def load(cpu: str, kind: str) -> list[Result]:
     return results
 
 
+def list_cpus(kind: str) -> list[str]:
+    """Return the CPUs that a kind of replay has run on."""
+    return [cpu for cpu, kinds in RUNS.items() if kind in kinds]
+
+
 def find_one(cpu: str, kind: str, **wanted: object) -> Result:
     """Return the one result that has these values."""
     [result] = [
@@ -90,15 +96,30 @@ def compare_times(result: Result) -> list[str]:
 def list_gains() -> list[Row]:
     """Return what one core takes per TiB: today, with the series, and how often faster that is."""
     find_device = functools.partial(find_one, kind="replay", device_gib=GIB, deduplicated=False)
-    told: dict[str, Callable[[str], Result]] = {
-        "bind persistent memory (nd_pmem)": lambda cpu: find_device(cpu, order=0),
-        "bind memory as pages of 2 MiB (device-dax)": lambda cpu: find_device(cpu, order=9),
-        "boot, the free memory": lambda cpu: find_one(cpu, "boot", what="deferred", gib=GIB),
+    find_online = functools.partial(find_one, kind="online", block_mib=2048)
+    find_huge = functools.partial(find_one, kind="hugetlb", gib=16)
+    told: dict[str, tuple[str, Callable[[str], Result]]] = {
+        "bind persistent memory (nd_pmem)": ("replay", lambda cpu: find_device(cpu, order=0)),
+        "bind memory as pages of 2 MiB (device-dax)": (
+            "replay",
+            lambda cpu: find_device(cpu, order=9),
+        ),
+        "boot, the free memory": (
+            "boot",
+            lambda cpu: find_one(cpu, "boot", what="deferred", gib=GIB),
+        ),
+        "bring memory online in blocks of 2 GiB": ("online", find_online),
+        "boot, huge pages of 1 GiB": ("hugetlb", find_huge),
     }
     rows: list[Row] = [("what", *RUNS)]
-    for what, find in told.items():
+    for what, (kind, find) in told.items():
+        if not list_cpus(kind):
+            continue
         cells = []
         for cpu in RUNS:
+            if kind not in RUNS[cpu]:
+                cells.append("not run")
+                continue
             result = find(cpu)
             today, now = (
                 f"{find_time(result, one) * PAGES_PER_TIB / 1e9:.1f}" for one in ("base", "series")
@@ -123,6 +144,18 @@ def list_boot() -> list[Row]:
         for gib in (16, GIB):
             result = find_one(cpu, "boot", what="deferred", gib=gib)
             rows.append((cpu, f"deferred, {gib} GiB", *compare_times(result)))
+    return rows
+
+
+def list_online() -> list[Row]:
+    """Return the times of memory blocks that come online, and of huge pages."""
+    rows: list[Row] = [("CPU", "what", "base", "series", "fill", "base / series", "series / fill")]
+    for kind in ("online", "hugetlb"):
+        rows += [
+            (cpu, name_race(result).strip(), *compare_times(result))
+            for cpu in list_cpus(kind)
+            for result in load(cpu, kind)
+        ]
     return rows
 
 
@@ -191,6 +224,7 @@ MARKDOWN: dict[str, Callable[[], list[Row]]] = {
     "gain": list_gains,
     "replay": list_replay,
     "boot": list_boot,
+    "online": list_online,
     "parallel": list_parallel,
     "demotion": list_demotion,
     "copies": list_copies,
