@@ -33,7 +33,9 @@ RUNS = {
         "parallel": "2026-11-22-sapphire-rapids-parallel",
         "demotion": "2026-11-22-sapphire-rapids-demotion",
     },
-    ZEN_3: dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-3"),
+    ZEN_3: dict.fromkeys(
+        ("replay", "boot", "online", "hugetlb", "parallel", "demotion", "copy"), "2026-11-23-zen-3"
+    ),
     ZEN_4: dict.fromkeys(("replay", "boot", "parallel", "demotion"), "2026-11-22-zen-4"),
     ZEN_5: dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
 }
@@ -147,10 +149,10 @@ def list_boot() -> list[Row]:
     return rows
 
 
-def list_online() -> list[Row]:
-    """Return the times of memory blocks that come online, and of huge pages."""
+def list_online(*kinds: str) -> list[Row]:
+    """Return the times of memory blocks that come online, of huge pages, or of both."""
     rows: list[Row] = [("CPU", "what", "base", "series", "fill", "base / series", "series / fill")]
-    for kind in ("online", "hugetlb"):
+    for kind in kinds:
         rows += [
             (cpu, name_race(result).strip(), *compare_times(result))
             for cpu in list_cpus(kind)
@@ -191,7 +193,7 @@ def list_demotion() -> list[Row]:
 
 def list_copies() -> list[Row]:
     """Return what each way to copy takes for 64 bytes, by size, for some sizes."""
-    results = load(ZEN_5, "copy")
+    results = load(ZEN_3, "copy")
     runners = list_runners(results[0])
     short = [name.replace("copy_to_", "to_").replace("__memcpy_", "") for name in runners]
     rows: list[Row] = [("bytes", *short)]
@@ -224,7 +226,7 @@ MARKDOWN: dict[str, Callable[[], list[Row]]] = {
     "gain": list_gains,
     "replay": list_replay,
     "boot": list_boot,
-    "online": list_online,
+    "online": lambda: list_online("online", "hugetlb"),
     "parallel": list_parallel,
     "demotion": list_demotion,
     "copies": list_copies,
@@ -271,6 +273,8 @@ MAILS: tuple[tuple[str, Callable[[], list[Row]]], ...] = (
     ("zone-device-memmap/*-mm-copy-the-ZONE_DEVICE-*", lambda: list_brief(list_orders())),
     ("parallel-memmap/0000-*", lambda: list_short(list_parallel())),
     ("boot-memmap/0000-*", lambda: list_short(list_boot())),
+    ("online-memmap/0000-*", lambda: list_short(list_online("online"))),
+    ("hugetlb-memmap/0000-*", lambda: list_short(list_online("hugetlb"))),
     ("demotion/0000-*", lambda: list_brief(list_demotion())),
     ("demotion/*-mm-copy-large-folios-*", lambda: list_brief(list_demotion())),
 )
