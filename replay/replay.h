@@ -58,7 +58,10 @@ struct replay_side {
 	const struct replay_layout *(*describe)(void);
 	/* Where pfn 0's entry would lie; a multiple of 1 GiB. */
 	void (*place)(void *pfn0);
-	void (*run)(const struct replay_case *c);
+	/* Makes the pgmap of a case, and its sections. */
+	void (*prepare)(const struct replay_case *c);
+	/* The call for a range of that case; several threads may be in it. */
+	void (*bind)(unsigned long start_pfn, unsigned long nr_pages);
 	void (*trace)(int on);
 	/*
 	 * From now on the kernel has so many CPUs, and splits a range into chunks

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make replay-parallel`: one namespace by several threads, compared with base and timed.
+"""`make replay-parallel`: binds by several threads, compared with base and timed.
+
+Several threads fill one large device, or each of many small ones is bound by one thread: one after
+another, and two at once.
 
 The program is that of `make replay`. It links the series' kernel/padata.o, so the kernel splits
 the range. The works that padata queues run on threads of user space (replay/device/threads.c).
@@ -10,7 +13,14 @@ import statistics
 from harness.core.stages import run_stage
 from harness.replay.device import PROGRAM, name_race
 from harness.replay.run import Replay, run_replay
-from harness.replay.samples import Result, Samples, find_ratio, find_times, list_runners
+from harness.replay.samples import (
+    Result,
+    Samples,
+    find_ratio,
+    find_time,
+    find_times,
+    list_runners,
+)
 
 # More than the machine has, so that threads also wait for each other.
 THREADS = (2, 3, 8)
@@ -18,9 +28,33 @@ RANDOM_CASES = "3000"
 SIZES = (128, 256, 512, 1024, 2048, 4096)
 
 
+def is_small(result: Result) -> bool:
+    """Return whether many small devices were bound. Older records have no such races."""
+    return bool(result.get("devices", 1) > 1)
+
+
+def find_cost(result: Result, runner: str) -> float:
+    """Return how long the bind of one small device takes, in us of wall clock.
+
+    The number behind the runner's name is how many threads bind at once.
+    """
+    threads = int(runner.split()[1])
+    return find_time(result, runner) * 1000 * threads / float(result["devices"])
+
+
 def name_device(result: Result) -> str:
     """Return the size of the device and the order."""
     return name_race(result | {"device_gib": 0}).replace("   0 G", f"{result['device_mib']:6} M")
+
+
+def format_small(result: Result) -> list[str]:
+    """Return two lines for a race of small devices: what a bind takes, and base / series."""
+    costs = ", ".join(f"{one} {find_cost(result, one):.2f}" for one in list_runners(result))
+    one, two = (find_ratio(result, f"base {threads}", f"series {threads}") for threads in (1, 2))
+    return [
+        f"{name_device(result)}, {result['devices']} devices, us for each: {costs}",
+        f"    base / series: one after another {one}, two at once {two}",
+    ]
 
 
 def format_table(samples: Samples) -> str:
@@ -30,6 +64,9 @@ def format_table(samples: Samples) -> str:
     """
     rows = []
     for result in samples["results"]:
+        if is_small(result):
+            rows += format_small(result)
+            continue
         cpus = result["cpus"]
         times = ", ".join(
             f"{runner} {statistics.median(find_times(result, runner)):.2f}"
@@ -62,7 +99,8 @@ def format_verdict(samples: Samples) -> str:
 PARALLEL = Replay(
     "parallel",
     PROGRAM,
-    {
+    {"comparing the memmaps of two devices at once": ["beside", "random", RANDOM_CASES, "1"]}
+    | {
         f"comparing the memmaps of {threads} threads, {words[0]}": [
             "threads",
             str(threads),
@@ -76,6 +114,8 @@ PARALLEL = Replay(
         *(["parallel", str(mib), "0,9", "11"] for mib in SIZES),
         ["parallel", "16384", "0,1,3,9,18,9d,18d", "3"],
         ["parallel", "102400", "0,9,9d", "3"],
+        # How many devices, and MiB of each.
+        ["devices", "1000", "1024", "9d,18d", "11"],
     ),
     format_table,
     format_verdict,

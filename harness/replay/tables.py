@@ -19,6 +19,7 @@ from harness.core.stages import run_stage
 from harness.replay.compare import RESULTS
 from harness.replay.demotion import find_groups
 from harness.replay.online import name_race
+from harness.replay.parallel import find_cost, is_small
 from harness.replay.samples import Result, Samples, find_ratio, find_time, list_runners
 
 # The runs that the tables show, by CPU.
@@ -178,6 +179,19 @@ def list_parallel() -> list[Row]:
     return rows
 
 
+def list_small() -> list[Row]:
+    """Return what the bind of one small device takes; older records have no such rows."""
+    rows: list[Row] = [("CPU", "order", "at once", "base", "series", "base / series")]
+    for cpu in RUNS:
+        for result in filter(is_small, load(cpu, "parallel")):
+            for threads, told in ((1, "one"), (2, "two")):
+                runners = f"base {threads}", f"series {threads}"
+                times = [f"{find_cost(result, one):.1f} us" for one in runners]
+                order = f"{result['order']}, deduplicated"
+                rows.append((cpu, order, told, *times, str(find_ratio(result, *runners))))
+    return rows
+
+
 def list_demotion() -> list[Row]:
     """Return base / series of the copies that are streamed, and of what is read after them."""
     rows: list[Row] = [("CPU", "folios", "copy", "fits", "larger", "copies read")]
@@ -228,6 +242,7 @@ MARKDOWN: dict[str, Callable[[], list[Row]]] = {
     "boot": list_boot,
     "online": lambda: list_online("online", "hugetlb"),
     "parallel": list_parallel,
+    "small": list_small,
     "demotion": list_demotion,
     "copies": list_copies,
     "topics": list_topics,

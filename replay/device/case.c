@@ -36,6 +36,12 @@ static unsigned int index_of(const char *name, const char *const *names, unsigne
 	die("\"%s\" in a case is none of %s, %s, %s", name, names[0], names[1], names[2]);
 }
 
+void case_run(const struct replay_side *side, const struct replay_case *c)
+{
+	side->prepare(c);
+	side->bind(c->start_pfn, c->nr_pages);
+}
+
 void case_write(const struct replay_case *c, char *text)
 {
 	int n = snprintf(text, CASE_SIZE,

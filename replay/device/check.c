@@ -4,6 +4,8 @@
  * of it and of guards on both sides is compared with what the base left, and
  * every call out of the code with those of the base.
  */
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +16,12 @@
 #define MAX_PAGES	(4UL << 18)
 #define MAX_REPORTS	20
 
+bool beside;
+static struct {
+	const struct replay_side *side;
+	unsigned long pfns[3];		/* where each begins, and where the last one ends */
+	atomic_int missing;		/* threads that are not there yet */
+} halves;
 static unsigned char *snapshot;
 static unsigned long nr_checked, nr_reports, nr_entries, nr_bytes;
 static unsigned long nr_differing[MAX_KERNELS];	/* cases */
@@ -81,6 +89,26 @@ static bool differs(const struct replay_case *c, unsigned int kernel,
 	return other_events || other_bytes;
 }
 
+static void bind_half(unsigned long i)
+{
+	halves.missing--;
+	/* None is done before the other one begins. */
+	while (halves.missing > 0)
+		sched_yield();
+	halves.side->bind(halves.pfns[i], halves.pfns[i + 1] - halves.pfns[i]);
+}
+
+static void run_two(const struct replay_side *side, const struct replay_case *c, int threads)
+{
+	halves.side = side;
+	halves.pfns[0] = c->start_pfn;
+	halves.pfns[1] = c->start_pfn + ((c->nr_pages >> c->order) / 2 << c->order);
+	halves.pfns[2] = c->start_pfn + c->nr_pages;
+	halves.missing = threads;
+	side->prepare(c);
+	threads_share(threads, 2, bind_half);
+}
+
 /* Runs all the kernels, and reports each that departs from the base. */
 static void check(const struct replay_case *c)
 {
@@ -96,10 +124,15 @@ static void check(const struct replay_case *c)
 
 		crash_kernel = kernels[i].name;
 		poison(start, bytes, c->poison);
-		events_start(i ? EVENTS_COMPARE : EVENTS_RECORD);
+		/* Those of two threads have no order. */
+		events_start(beside ? EVENTS_IGNORE : i ? EVENTS_COMPARE : EVENTS_RECORD);
 		/* Traced or not: both must hold, so one of the poisons goes without. */
 		side->trace(layout->can_trace && c->poison != POISON_ONES);
-		side->run(c);
+		/* An altmap belongs to one device. */
+		if (beside && !c->altmap)
+			run_two(side, c, i ? 2 : 1);
+		else
+			case_run(side, c);
 		side->trace(0);
 		if (i)
 			nr_differing[i] += differs(c, i, start, bytes);

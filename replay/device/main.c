@@ -15,6 +15,10 @@ const char usage[] =
 "       replay parallel [MIB [ORDERS [ROUNDS [JSON]]]]\n"
 "                                            time a device of MIB MiB by wall clock, with\n"
 "                                            one thread and with more of them\n"
+"       replay devices [N [MIB [ORDERS [ROUNDS [JSON]]]]]\n"
+"                                            time N devices of MIB MiB by wall clock, one\n"
+"                                            after another and two at once\n"
+"       replay beside COMMAND...             compare two devices that are bound at once\n"
 "       replay threads N COMMAND...          compare with N CPUs and the smallest chunks\n"
 "       replay idle N COMMAND...             the same, but no helper starts\n"
 "       replay info                          the kernels and their struct page\n";
@@ -73,6 +77,23 @@ static int run_parallel(int nr, char **words)
 			    nr > 3 ? words[3] : NULL);
 }
 
+static int run_devices(int nr, char **words)
+{
+	unsigned long devices = read_within(nr, words, 0, 1000, 65536, "devices:");
+	unsigned long mib = read_within(nr, words, 1, 1024, 1 << 20, "a device has MiB:");
+	unsigned long pages = mib * MIB >> layout->page_shift;
+
+	if (devices < 2 || devices * mib > 65536 << 10)
+		die("there are 2 devices or more, of 65536 GiB in all");
+	read_orders(nr > 2 ? words[2] : "9d,18d");
+	for (unsigned int i = 0; i < device.nr_orders; i++)
+		if (!device.deduplicated[i] || pages % (1UL << device.orders[i]))
+			die("small devices have whole compound pages and are deduplicated: 9d,18d");
+	device.mib = devices * mib;
+	return race_devices(devices, read_within(nr, words, 3, 15, MAX_ROUNDS, "rounds:"),
+			    nr > 4 ? words[4] : NULL);
+}
+
 /* With more than one, every kernel but the base splits its ranges as much as it can. */
 static void use_threads(unsigned long nr)
 {
@@ -88,6 +109,13 @@ static int run_threads(int nr, char **words)
 	if (!strcmp(words[-1], "threads"))
 		threads_start(nr_threads - 1);
 	return run_command(nr - 1, words + 1);
+}
+
+static int run_beside(int nr, char **words)
+{
+	beside = true;
+	threads_start(1);
+	return run_command(nr, words);
 }
 
 static int run_matrix(int nr, char **words)
@@ -114,6 +142,8 @@ const struct command commands[] = {
 	{ "case", 1, run_case },
 	{ "race", 4, run_device_race },
 	{ "parallel", 4, run_parallel },
+	{ "devices", 5, run_devices },
+	{ "beside", 3, run_beside },
 	{ "threads", 4, run_threads },
 	{ "idle", 4, run_threads },
 	{ }

@@ -2,11 +2,11 @@
 /*
  * Speed by wall clock: the base, the series and, as the limit, a bare
  * non-temporal fill of the same bytes, the last two with one thread and with
- * more, in turn over the same memory.
+ * more, in turn over the same memory. Or base and series that bind many small
+ * devices, by one thread and by two.
  */
 #define _GNU_SOURCE
 #include <sched.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -15,17 +15,22 @@
 #define MAX_RUNNERS	32
 #define MAX_CPUS	512
 #define PIECES		4	/* of the fill, per thread: as kernel/padata.c makes chunks */
+#define LOT		8	/* of devices: what a thread takes at a time */
 #define MAX_TAKES	20
 
-/* What runs, with how many threads; @split: in chunks as small as they can be. */
+/*
+ * What runs, with how many threads: in one device, or each in a device of its own.
+ * SPLIT: in chunks as small as they can be.
+ */
 static struct runner {
 	enum { BASE, SERIES, SPLIT, FILL } what;
 	unsigned int threads;
 	char name[32];
 } runners[MAX_RUNNERS];
 static unsigned int nr_runners, nr_cpus, retaken, disturbed;	/* samples of a row */
+static unsigned long nr_devices = 1;
 
-static struct replay_case call;
+static struct replay_case call;		/* of all devices */
 
 static double wall_clock(void)
 {
@@ -49,47 +54,46 @@ static unsigned long stolen_ticks(int cpu)
 	return stolen;
 }
 
-static struct {
-	unsigned long step;		/* pages of a piece */
-	atomic_ulong next;		/* page that nobody has taken */
-} filling;
+static unsigned long step;		/* pages of a piece */
 
-/* What each thread of the fill does. */
-static void fill_pieces(void *unused)
+static void fill_piece(unsigned long i)
 {
-	unsigned long start, end;
+	unsigned long start = i * step, end = start + step;
 
-	while ((start = atomic_fetch_add(&filling.next, filling.step)) < call.nr_pages) {
-		end = start + filling.step;
-		fill_memmap(&call, start, end > call.nr_pages ? call.nr_pages : end);
-	}
+	fill_memmap(&call, start, end > call.nr_pages ? call.nr_pages : end);
 }
 
 static void fill(unsigned int threads)
 {
-	static char works[MAX_CPUS];
+	step = ((call.nr_pages >> call.order) / (threads * PIECES) + 1) << call.order;
+	threads_share(threads, (call.nr_pages + step - 1) / step, fill_piece);
+}
 
-	filling.step = ((call.nr_pages >> call.order) / (threads * PIECES) + 1) << call.order;
-	filling.next = 0;
-	for (unsigned int i = 1; i < threads; i++)
-		replay_queue(fill_pieces, &works[i]);
-	fill_pieces(NULL);
-	for (unsigned int i = 1; i < threads; i++)
-		replay_cancel(&works[i]);
+static const struct replay_side *binding;
+
+static void bind_lot(unsigned long lot)
+{
+	unsigned long pages = call.nr_pages / nr_devices;
+
+	for (unsigned long i = lot * LOT; i < nr_devices && i < (lot + 1) * LOT; i++)
+		binding->bind(call.start_pfn + i * pages, pages);
 }
 
 static double time_run(const struct runner *r)
 {
-	const struct replay_side *side = kernels[r->what != BASE].side;
 	double start;
 
+	binding = kernels[r->what != BASE].side;
 	if (r->what == SERIES || r->what == SPLIT)
-		side->set_cpus(r->threads, r->what == SPLIT);
+		binding->set_cpus(nr_devices > 1 ? nr_cpus : r->threads, r->what == SPLIT);
+	binding->prepare(&call);
 	start = wall_clock();
 	if (r->what == FILL)
 		fill(r->threads);
+	else if (nr_devices > 1)
+		threads_share(r->threads, (nr_devices + LOT - 1) / LOT, bind_lot);
 	else
-		side->run(&call);
+		binding->bind(call.start_pfn, call.nr_pages);
 	return wall_clock() - start;
 }
 
@@ -125,8 +129,7 @@ static void add_runner(int what, unsigned int threads)
 	snprintf(r->name, sizeof(r->name), "%s %u", names[what], threads);
 }
 
-/* 1, 2, 4... and all CPUs that the process may use */
-static void list_runners(void)
+static void count_cpus(void)
 {
 	cpu_set_t cpus;
 
@@ -134,6 +137,12 @@ static void list_runners(void)
 	nr_cpus = CPU_COUNT(&cpus);
 	if (nr_cpus > MAX_CPUS)
 		nr_cpus = MAX_CPUS;
+	threads_start(nr_cpus - 1);
+}
+
+/* 1, 2, 4... and all CPUs that the process may use */
+static void list_runners(void)
+{
 	add_runner(BASE, 1);
 	for (unsigned int n = 1; n < nr_cpus; n *= 2) {
 		add_runner(SERIES, n);
@@ -160,16 +169,18 @@ static void start_row(unsigned int row)
 
 static void write_row(FILE *json, unsigned int row)
 {
-	fprintf(json, "\"device_mib\": %lu, \"order\": %u, \"deduplicated\": %s, \"cpus\": %u, "
-		"\"retaken\": %u, \"disturbed\": %u, ", device.mib, device.orders[row],
+	fprintf(json, "\"devices\": %lu, \"device_mib\": %lu, \"order\": %u, "
+		"\"deduplicated\": %s, \"cpus\": %u, \"retaken\": %u, \"disturbed\": %u, ",
+		nr_devices, device.mib / nr_devices, device.orders[row],
 		device.deduplicated[row] ? "true" : "false", nr_cpus, retaken, disturbed);
 }
 
-int race_threads(unsigned int rounds, const char *json)
+static int run(unsigned int rounds, const char *json)
 {
-	struct race race = {
+	const struct race race = {
 		.unit = "ms of wall clock",
 		.nr_rows = device.nr_orders,
+		.nr_runners = nr_runners,
 		.rounds = rounds,
 		.figures = { "samples" },
 		.name_runner = name_runner,
@@ -178,9 +189,28 @@ int race_threads(unsigned int rounds, const char *json)
 		.time_one = time_one,
 	};
 
-	list_runners();
-	race.nr_runners = nr_runners;
-	threads_start(nr_cpus - 1);
-	open_device();
 	return run_race(&race, json);
+}
+
+int race_threads(unsigned int rounds, const char *json)
+{
+	count_cpus();
+	list_runners();
+	open_device();
+	return run(rounds, json);
+}
+
+int race_devices(unsigned long nr, unsigned int rounds, const char *json)
+{
+	unsigned long mib = device.mib / nr;
+
+	count_cpus();
+	open_device();
+	nr_devices = device.mib / mib;
+	device.mib = nr_devices * mib;
+	for (unsigned int threads = 1; threads <= 2; threads++) {
+		add_runner(BASE, threads);
+		add_runner(SERIES, threads);
+	}
+	return run(rounds, json);
 }

@@ -13,9 +13,25 @@ struct device device;
 static struct replay_case call;
 static double first_touch[MAX_KERNELS + 1];
 
+/* Bytes that are written for each GiB, at the order that has most. */
+static unsigned long memmap_of_gib(void)
+{
+	unsigned long most = 0, pages;
+
+	for (unsigned int i = 0; i < device.nr_orders; i++) {
+		pages = GIB >> layout->page_shift;
+		if (device.deduplicated[i])
+			pages = (pages >> device.orders[i]) * layout->dedup_pages;
+		if (pages > most)
+			most = pages;
+	}
+	return most * layout->page_struct_size;
+}
+
 void open_device(void)
 {
-	unsigned long gib = (device.mib + 1023) / 1024, fitting = fitting_memmap(gib);
+	unsigned long gib = (device.mib + 1023) / 1024;
+	unsigned long fitting = fitting_gib(gib, memmap_of_gib(), GIB);
 
 	if (fitting != gib)
 		device.mib = fitting * 1024;
@@ -65,7 +81,7 @@ static double time_run(unsigned int runner)
 	if (runner == nr_kernels)
 		fill_memmap(&call, 0, call.nr_pages);
 	else
-		kernels[runner].side->run(&call);
+		case_run(kernels[runner].side, &call);
 	return (cpu_time() - start) / written();
 }
 

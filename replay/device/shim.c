@@ -106,11 +106,18 @@ bool cancel_work_sync(struct work_struct *work)
 
 void replay_do_multithreaded(struct padata_mt_job *job)
 {
+	static DEFINE_RAW_SPINLOCK(lock);
 	static bool initialised;
 
-	if (!initialised)
-		padata_init();
-	initialised = true;
+	/* Two threads may be here: one of them initialises. Pairs with the release. */
+	if (!smp_load_acquire(&initialised)) {
+		_raw_spin_lock(&lock);
+		if (!initialised)
+			padata_init();
+		/* After what padata_init() stored. */
+		smp_store_release(&initialised, true);
+		_raw_spin_unlock(&lock);
+	}
 	if (min_chunk)
 		job->min_chunk = min_chunk;
 	/* The series wants a quarter of a node's CPUs: here, all that there are. */
@@ -197,7 +204,7 @@ static void place(void *pfn0)
 #endif
 }
 
-static void run(const struct replay_case *c)
+static void prepare(const struct replay_case *c)
 {
 	const struct dev_pagemap pgmap = {
 		.type = c->type,
@@ -212,7 +219,6 @@ static void run(const struct replay_case *c)
 			.alloc = c->offset,
 		},
 	};
-	struct zone *zone = &pgdat.node_zones[ZONE_DEVICE];
 	unsigned long i;
 
 	BUILD_BUG_ON(sizeof(pgmap) > sizeof(replay_pgmap));
@@ -226,9 +232,13 @@ static void run(const struct replay_case *c)
 			c->early == EARLY_ALL || (c->early == EARLY_ODD && i & 1) ?
 			SECTION_IS_EARLY : 0;
 
-	zone->zone_pgdat = &pgdat;
+	pgdat.node_zones[ZONE_DEVICE].zone_pgdat = &pgdat;
 	pgdat.node_id = c->node;
-	memmap_init_zone_device(zone, c->start_pfn, c->nr_pages,
+}
+
+static void bind(unsigned long start_pfn, unsigned long nr_pages)
+{
+	memmap_init_zone_device(&pgdat.node_zones[ZONE_DEVICE], start_pfn, nr_pages,
 				(struct dev_pagemap *)replay_pgmap);
 }
 
@@ -306,7 +316,8 @@ extern struct replay_side replay_side;
 struct replay_side replay_side = {
 	.describe = describe,
 	.place = place,
-	.run = run,
+	.prepare = prepare,
+	.bind = bind,
 	.trace = trace,
 	.set_cpus = set_cpus,
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Threads that stand for the workers of the kernel's unbound workqueue. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "userspace.h"
@@ -53,6 +54,34 @@ void threads_start(unsigned int nr)
 	while (nr--)
 		if (pthread_create(&thread, NULL, run_works, NULL))
 			die("cannot start a thread: raise ulimit -u");
+}
+
+static struct {
+	unsigned long nr;
+	atomic_ulong next;		/* piece that nobody has taken */
+	void (*piece)(unsigned long i);
+} shared;
+
+static void take_pieces(void *unused)
+{
+	unsigned long i;
+
+	while ((i = atomic_fetch_add(&shared.next, 1)) < shared.nr)
+		shared.piece(i);
+}
+
+void threads_share(unsigned int threads, unsigned long nr, void (*piece)(unsigned long i))
+{
+	static char sharers[MAX_WORKS];
+
+	shared.nr = nr;
+	shared.next = 0;
+	shared.piece = piece;
+	for (unsigned int i = 1; i < threads; i++)
+		replay_queue(take_pieces, &sharers[i]);
+	take_pieces(NULL);
+	for (unsigned int i = 1; i < threads; i++)
+		replay_cancel(&sharers[i]);
 }
 
 KERNEL_CALLS

@@ -10,6 +10,8 @@
 
 /* threads.c: the workers that run the kernels' works */
 void threads_start(unsigned int nr);
+/* Runs piece(0), piece(1)... piece(@nr - 1) on so many threads, the caller being one. */
+void threads_share(unsigned int threads, unsigned long nr, void (*piece)(unsigned long i));
 /* With how many threads the kernels run: 1, or as the command line says. */
 extern unsigned int nr_threads;
 
@@ -17,6 +19,8 @@ extern unsigned int nr_threads;
 #define CASE_SIZE	256
 void case_write(const struct replay_case *c, char *text);
 struct replay_case case_read(const char *text);
+/* Lets a kernel run it, as one device. */
+void case_run(const struct replay_side *side, const struct replay_case *c);
 /* The enum memory_type of that name. */
 unsigned int type_value(const char *name);
 
@@ -27,6 +31,8 @@ void events_start(enum events_mode mode);
 bool events_same(char *text, size_t size);
 
 /* check.c: 1 if a kernel that may not differ from the base does so, else 0 */
+/* All but the base bind each case as two devices, by two threads at once. */
+extern bool beside;
 int check_matrix(void);
 int check_random(unsigned long nr_cases, uint64_t seed);
 int check_one(const struct replay_case *c);
@@ -35,7 +41,7 @@ int check_one(const struct replay_case *c);
 #define MAX_ORDERS	32
 
 struct device {
-	unsigned long mib;
+	unsigned long mib;		/* of all devices, where there are many */
 	unsigned int nr_orders;
 	unsigned int orders[MAX_ORDERS];
 	bool deduplicated[MAX_ORDERS];	/* without an altmap: tails share their memmap */
@@ -50,7 +56,8 @@ struct replay_case start_device(unsigned int row);
 void fill_memmap(const struct replay_case *c, unsigned long start, unsigned long end);
 int race_device(unsigned int rounds, const char *json);
 
-/* parallel.c */
+/* parallel.c: one device by several threads, or @nr small ones, each by one thread */
 int race_threads(unsigned int rounds, const char *json);
+int race_devices(unsigned long nr, unsigned int rounds, const char *json);
 
 #endif

@@ -23,7 +23,12 @@ SHORT = ("default", "unaligned-chunks", "not-waited", "drained-by-the-caller-alo
 
 @pytest.mark.parametrize("name", choose(CONFIGS, SHORT))
 def test_same_memmap(built: Program, name: str) -> None:
-    for words in ("threads 2 random 1000", "threads 8 random 1000 2", "idle 4 random 500"):
+    for words in (
+        "threads 2 random 1000",
+        "threads 8 random 1000 2",
+        "idle 4 random 500",
+        "beside random 1000",
+    ):
         compare(built(name), words)
 
 
@@ -48,12 +53,13 @@ def test_mutation_is_found(pair: Pair, name: str) -> None:
         return
     file = mutation.get("file", "mm/mm_init.c")
     made = PROGRAM.build_mutant(*pair("default"), name, mutation["edits"], file)
-    # Whether threads meet in a fault is up to chance: on a busy machine it took two seeds.
-    for seed in range(1, 9):
-        done = replay(made, "threads", "4", "random", "3000", str(seed))
-        if done.returncode:
-            break
-    assert done.returncode and re.search(mutation["says"], done.stdout + done.stderr)
+    for words in [["threads", "4"]] + [["beside"]] * mutation.get("beside", False):
+        # Whether threads meet in a fault is up to chance: on a busy machine it took two seeds.
+        for seed in range(1, 9):
+            done = replay(made, *words, "random", "3000", str(seed))
+            if done.returncode:
+                break
+        assert done.returncode and re.search(mutation["says"], done.stdout + done.stderr)
     # One thread runs one chunk, in which the fault does not show.
     assert not replay(made, "random", "300").returncode
 
@@ -71,12 +77,27 @@ def test_race(built: Program, tmp_path: Path) -> None:
     assert parallel.format_table(samples).count("\n") == 4
 
 
+def test_race_of_small_devices(built: Program, tmp_path: Path) -> None:
+    words = ["devices", "20", "1024", "9d,18d", "3", str(tmp_path / "race.json")]
+    done = replay(built("default"), *words)
+    assert not done.returncode, done.stderr
+    samples = json.loads((tmp_path / "race.json").read_text())
+    for result in samples["results"]:
+        assert (result["devices"], result["device_mib"]) == (20, 1024)
+        assert list(result["samples"]) == ["base 1", "series 1", "base 2", "series 2"]
+        assert all(len(times) == 3 and min(times) > 0 for times in result["samples"].values())
+    assert parallel.format_table(samples).count("\n") == 4
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["threads", "0", "matrix"], "threads: 1 to 64"),
         (["parallel", "64"], "a device has 128 MiB to 65536 GiB"),
         (["parallel", "128", "0", "0"], "rounds: 1 to 1000"),
+        (["devices", "1"], "there are 2 devices or more"),
+        (["devices", "2", "1024", "9"], "small devices have whole compound pages"),
+        (["devices", "2", "1000", "18d"], "small devices have whole compound pages"),
     ],
 )
 def test_bad_words(built: Program, words: list[str], message: str) -> None:

@@ -45,5 +45,29 @@ def test_speedups() -> None:
     ]
 
 
+def test_small_devices() -> None:
+    result = {
+        "cpus": 2,
+        "devices": 1000,
+        "device_mib": 1024,
+        "order": 18,
+        "deduplicated": True,
+        "samples": {
+            "base 1": [3.0, 6.0, 3.0],
+            "series 1": [2.0, 4.0, 2.4],
+            "base 2": [1.5, 3.0, 1.5],
+            "series 2": [1.5, 3.0, 1.5],
+        },
+    }
+    assert parallel.format_table({"results": [result]}).splitlines() == [
+        "  1024 MiB, order 18d, 1000 devices, us for each: "
+        "base 1 3.00, series 1 2.40, base 2 3.00, series 2 3.00",
+        "    base / series: one after another 1.50x, two at once 1.00x",
+    ]
+    # They do not count for the last line.
+    samples = {"results": [result, *SAMPLES["results"]]}
+    assert parallel.format_verdict(samples) == parallel.format_verdict(SAMPLES)
+
+
 def test_verdict_is_of_the_largest_device_at_order_0() -> None:
     assert parallel.format_verdict(SAMPLES) == "parallel: 2 threads 2.00x of one, 6.00x of base"
