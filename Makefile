@@ -54,7 +54,7 @@ help:
 	@echo 'make record     run every replay, and write results/DATE-CPU/ with table, samples, picture and README.md: ready to commit'
 	@echo 'make compare    show the races kept in results/, by CPU: one table, one picture'
 	@echo 'make tables     write the tables of README, docs and patches from results/'
-	@echo 'make review     check the patches as their reviewers would: style, builds, boots, KUnit, sparse, coccicheck, 7.2.y...'
+	@echo 'make review     what make test does not look at: each patch built and booted with KUnit, sparse, coccicheck, 7.2.y'
 	@echo 'make outbox     write the patches as mails by AUTHOR, signed off, addressed; nothing sends them'
 	@echo 'make shell      a shell in the VM, with the devices of make bench and all programs; Ctrl-D ends it'
 	@echo 'make config CELL=name  print the configuration of a test cell'\''s kernel; without CELL=, their names'
@@ -109,7 +109,7 @@ bench bench-boot bench-demotion replay replay-boot replay-online replay-hugetlb 
 
 review:
 	@$(SETUP) review
-	@$(PYTHON) -m review.run
+	@$(PYTHON) -m pytest -v -s tests/patches
 
 outbox:
 	@$(SETUP) outbox

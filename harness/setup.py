@@ -110,7 +110,7 @@ NEEDS = {
     "bench": Need(),
     "check": Need(REVIEWERS, python="test", builds=False),
     "outbox": Need(python="test", builds=False),
-    "review": Need((*REVIEWERS, *CLANG), GUESTS[:1], python="test"),
+    "review": Need(REVIEWERS, GUESTS[:1], python="test"),
     "test": Need(TESTERS, GUESTS[:1], GUESTS, python="test"),
     "test-all": Need(TESTERS, GUESTS[:1], GUESTS, list_every(), python="test-all"),
 }

@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 """Apply the series to the stable kernel before its base: Debian's linux-source-7.2."""
 
-import re
 from pathlib import Path
 
 from checks.compile import X86_64, Compilation
 from harness.core.cache import replace, scratch
 from harness.core.command import git
-from harness.core.debian import Apt, NotOffered
+from harness.core.debian import Apt
 from harness.core.errors import UserError
 from harness.core.folders import need_disk
 from harness.core.options import Options
 from harness.core.progress import announce
 from harness.kernel import source
-from harness.kernel.patches import Patch
 from harness.kernel.tree import Trees, drop_worktree
-from review.verdict import Skip, Verdict, keep_result
 
 RELEASE = "7.2"
 PACKAGE = f"linux-source-{RELEASE}"
@@ -25,17 +22,14 @@ SUITES = ("sid", "trixie-backports")
 def prepare_stable(options: Options) -> Path:
     """Return the repository of the older kernel, and fetch it into build/source-7.2 if needed.
 
-    Raises Skip when Debian no longer offers it. Raises UserError when it cannot be fetched.
+    Raises NotOffered when Debian no longer has it, UserError when it cannot be fetched.
     """
     folder = options.build / f"source-{RELEASE}"
     if not folder.exists():
         need_disk(options.build, source.DISK_GIB, f"the source of {PACKAGE}")
-        try:
-            with scratch(options.build / "apt.tmp") as fetched, replace(folder) as new:
-                new.mkdir()
-                source.unpack_package(Apt(fetched), new / "base", PACKAGE, SUITES)
-        except NotOffered as reason:
-            raise Skip(str(reason)) from None
+        with scratch(options.build / "apt.tmp") as fetched, replace(folder) as new:
+            new.mkdir()
+            source.unpack_package(Apt(fetched), new / "base", PACKAGE, SUITES)
     return folder / "base"
 
 
@@ -53,38 +47,25 @@ def apply_patches(where: Path, patches: list[Path]) -> None:
         ) from None
 
 
-def check_backport(options: Options, trees: Trees, patches: list[Patch]) -> Verdict:
-    """Apply the series to the older kernel, and compile the objects that it touches there."""
+def check_backport(options: Options, trees: Trees, patches: list[Path]) -> list[str]:
+    """Apply the patches to the older kernel, and return the warnings of the objects touched there.
+
+    Raises UserError when a patch does not apply, or when something does not compile.
+    """
     repository = prepare_stable(options)
     release = source.read_version((repository / "Makefile").read_text())
-
-    def make() -> dict[str, list[str]]:
-        announce(f"applying the series to {release}")
-        # As in a clone that has both kernels: git am -3 finds the files that the patches were made
-        # from.
-        (repository / ".git/objects/info/alternates").write_text(f"{trees.base / '.git/objects'}\n")
-        where = repository.parent / "backport"
-        drop_worktree(repository, where)
-        git(repository, "worktree", "add", "-q", "--detach", where, "base")
-        apply_patches(where, [patch.patch for patch in patches])
-        announce(f"compiling the touched objects on {release}")
-        objects = Compilation(options, trees, where, X86_64)
-        objects.configure(True)
-        made, warnings = objects.compile()
-        drop_worktree(repository, where)
-        lacking = [name for name in ("mm/mm_init.o",) if name not in made]
-        return {
-            "objects": made,
-            "findings": [*warnings, *(f"{name} was not built" for name in lacking)],
-        }
-
-    parts = [part for patch in patches for part in (patch.patch.name, patch.patch.read_bytes())]
-    said = keep_result(
-        options.build / "review",
-        "backport",
-        [git(repository, "rev-parse", "base"), X86_64.choose(True).text(), *parts],
-        make,
-        [X86_64.config.tools.cc],
-    )
-    built = " ".join(re.sub(r".*/", "", name) for name in said["objects"])
-    return Verdict(said["findings"], f"{release} by git am -3; built there: {built}")
+    announce(f"applying the series to {release}")
+    # As in a clone that has both kernels: git am -3 finds the files that the patches were made
+    # from.
+    (repository / ".git/objects/info/alternates").write_text(f"{trees.base / '.git/objects'}\n")
+    where = repository.parent / "backport"
+    drop_worktree(repository, where)
+    git(repository, "worktree", "add", "-q", "--detach", where, "base")
+    apply_patches(where, patches)
+    announce(f"compiling the touched objects on {release}")
+    objects = Compilation(options, trees, where, X86_64)
+    objects.configure(True)
+    made, warnings = objects.compile()
+    drop_worktree(repository, where)
+    lacking = [f"{name} was not built" for name in ("mm/mm_init.o",) if name not in made]
+    return [*warnings, *lacking]

@@ -30,7 +30,6 @@ from harness.kernel.export import COVER, SHORTLOG, is_rfc
 from harness.kernel.source import borrow_objects, read_version
 from harness.kernel.topics import list_files, list_topics
 from harness.kernel.tree import Trees, apply_patch, apply_series
-from review.lint import read_subject
 
 B4 = Path(sys.executable).with_name("b4")
 AUTHOR = re.compile(
@@ -62,6 +61,12 @@ def read_author(text: str) -> tuple[str, str]:
             "say who sends the patches, and signs them off"
         )
     return match[1], match[2]
+
+
+def read_subject(mail: str) -> str:
+    """Return the subject of a mail on one line, without the brackets before it."""
+    text = re.sub(r"\n[ \t]", " ", mail.split("\nSubject: ", 1)[1])
+    return re.sub(r"^(\[[^]]*\] *)+", "", text.split("\n", 1)[0])
 
 
 def find_last(project: Path, topic: str) -> int:

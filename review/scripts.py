@@ -1,29 +1,40 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Run the kernel's scripts and similar tools over the files of a patch, before and after it."""
+"""Run the kernel's scripts and similar tools over mails, and over the files that they touch."""
 
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from checks.compile import list_touched
 from checks.warnings import find_added, strip_lines
-from harness.core.command import run
+from harness.core.command import git, run
 from harness.core.errors import UserError
-from harness.kernel.patches import Patch, checkout_commit
-from review import lint
-from review.verdict import Verdict, ask_tool
+from harness.kernel.tree import Trees
 
+CHECKPATCH = "--strict --codespell --no-signoff --terse --no-summary --show-types"
 C_FILE = (".c", ".h")
 SHEBANG = re.compile(r"#!\s*/\S*\b(?:ba|da)?sh\b")
 EVERYTHING = {"THE REST"}
 FALSE = re.compile(
-    # nd is the bus of persistent memory, /sys/bus/nd.
-    r"TYPO_SPELLING: 'nd' may be misspelled"
+    # nd is the bus of persistent memory, /sys/bus/nd; DAMON monitors accesses to memory.
+    r"TYPO_SPELLING: '(?:nd|DAMON)' may be misspelled"
     # memcpy_nt(), like memcpy() in fortify-string.h, asks for the sizes of its arguments. That
     # does not evaluate them.
     r"|MACRO_ARG_REUSE: Macro argument reuse '(?:dst|src)'"
 )
+
+
+def ask_tool(
+    command: Sequence[str | Path], where: Path, env: dict[str, str] | None = None
+) -> list[str]:
+    """Return the lines that a checking tool prints in where; it may end with status 1.
+
+    Raises UserError when it cannot be run.
+    """
+    said = run(command, Path(command[0]).name, fine=(0, 1), env=env, cwd=where)
+    return [line for line in said.splitlines() if line.strip()]
 
 
 def run_checkpatch(base: Path, file: Path, *more: str) -> list[str]:
@@ -41,83 +52,63 @@ def run_checkpatch(base: Path, file: Path, *more: str) -> list[str]:
         raise UserError(f"{dictionary} is missing: run 'make tools'")
     # spdxcheck.py needs this environment's Python.
     env = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    options = [
-        "--strict",
-        "--codespell",
-        f"--codespellfile={dictionary}",
-        "--no-signoff",
-        "--terse",
-        "--no-summary",
-        "--show-types",
-        *more,
-    ]
-    lines = ask_tool([base / "scripts/checkpatch.pl", *options, file], base, env=env)
+    command: list[str | Path] = [base / "scripts/checkpatch.pl", *CHECKPATCH.split(), *more, file]
+    lines = ask_tool([*command, f"--codespellfile={dictionary}"], base, env)
     return [line.removeprefix(f"{file}:") for line in lines if not FALSE.search(line)]
 
 
-def run_kernel_doc(base: Path, name: str, where: Path) -> list[str]:
-    """Return what kernel-doc -Wall says about a C file."""
+def run_kernel_doc(name: str, where: Path) -> list[str]:
+    """Return what kernel-doc -Wall says about a C file of the worktree where."""
     if not name.endswith(C_FILE):
         return []
+    command = [sys.executable, "-B", "scripts/kernel-doc", "-none", "-Wall", name]
     # kernel-doc prints some warnings twice.
-    return strip_lines(
-        dict.fromkeys(
-            ask_tool(
-                [sys.executable, "-B", base / "scripts/kernel-doc", "-none", "-Wall", name], where
-            )
-        )
-    )
+    return strip_lines(dict.fromkeys(ask_tool(command, where)))
 
 
-def run_checkincludes(base: Path, name: str, where: Path) -> list[str]:
-    """Return the headers that a C file includes twice."""
+def run_checkincludes(name: str, where: Path) -> list[str]:
+    """Return the headers that a C file of the worktree where includes twice."""
     if not name.endswith(C_FILE):
         return []
-    return [
-        line
-        for line in ask_tool([base / "scripts/checkincludes.pl", name], where)
-        if line != "No duplicate includes found."
-    ]
+    said = ask_tool(["scripts/checkincludes.pl", name], where)
+    return [line for line in said if line != "No duplicate includes found."]
 
 
-def run_shellcheck(base: Path, name: str, where: Path) -> list[str]:
-    """Return what shellcheck says about a shell script."""
+def run_shellcheck(name: str, where: Path) -> list[str]:
+    """Return what shellcheck says about a shell script of the worktree where."""
     with (where / name).open("rb") as file:
         first = file.readline().decode(errors="replace")
-    return (
-        strip_lines(ask_tool(["shellcheck", "-f", "gcc", name], where))
-        if SHEBANG.match(first)
-        else []
+    if not SHEBANG.match(first):
+        return []
+    # The script may say which files it reads, relative to itself.
+    command = ["shellcheck", "--format=gcc", "--external-sources", "--source-path=SCRIPTDIR", name]
+    return strip_lines(ask_tool(command, where))
+
+
+TOOLS: dict[str, Callable[[str, Path], list[str]]] = {
+    "kernel-doc": run_kernel_doc,
+    "includecheck": run_checkincludes,
+    "shellcheck": run_shellcheck,
+}
+
+
+def check_files(trees: Trees, tool: Callable[[str, Path], list[str]]) -> list[str]:
+    """Return what a tool says of the files that the series touches, and does not of the base's."""
+    names = list_touched(trees, ".")
+    before, after = (
+        [line for name in names if (where / name).exists() for line in tool(name, where)]
+        for where in (trees.base, trees.series)
     )
+    return find_added(before, after)
 
 
-def make_tool_check(
-    tool: Callable[[Path, str, Path], list[str]],
-) -> Callable[[Path, Patch], Verdict]:
-    """Return a check that runs a tool over the touched files before and after a patch.
-
-    What the tool says only after the patch is a finding.
-    """
-
-    def check(worktrees: Path, patch: Patch) -> Verdict:
-        names, said = lint.list_touched(patch.patch.read_text()), []
-        for commit in (patch.parent, patch.commit):
-            where = checkout_commit(worktrees, commit)
-            there = [name for name in names if (where / name).exists()]
-            said.append([line for name in there for line in tool(worktrees / "base", name, where)])
-        return Verdict(find_added(*said), f"{len(said[0])} -> {len(said[1])}")
-
-    return check
-
-
-def check_maintainers(worktrees: Path, patch: Patch) -> Verdict:
-    """Find new files that only THE REST in MAINTAINERS covers, as the patch leaves that file."""
-    names, found = lint.list_new(patch.patch.read_text()), []
-    where = checkout_commit(worktrees, patch.commit)
-    ask: list[str | Path] = [worktrees / "base/scripts/get_maintainer.pl", "--no-tree"]
-    ask += [f"--mpath={where / 'MAINTAINERS'}", "--no-git", "--no-git-fallback", "--sections", "-f"]
+def check_maintainers(trees: Trees) -> list[str]:
+    """Return the new files that only THE REST in MAINTAINERS covers."""
+    names = git(trees.series, "diff", "--name-only", "--diff-filter=A", "base", "HEAD").split()
+    ask = ["scripts/get_maintainer.pl", "--no-tree", "--no-git", "--no-git-fallback"]
+    found = []
     for name in names:
-        said = run([*ask, name], f"get_maintainer.pl {name}", cwd=where)
+        said = run([*ask, "--sections", "-f", name], f"get_maintainer.pl {name}", cwd=trees.series)
         if {section.split("\n", 1)[0] for section in said.strip().split("\n\n")} <= EVERYTHING:
             found.append(f"{name} is not in any section of MAINTAINERS")
-    return Verdict(found, f"{len(names)} new")
+    return found

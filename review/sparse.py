@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Find a sparse that can check the kernel: the installed one, or a later one from Debian."""
+"""Compile what the series touches with W=1 and under sparse.
+
+That is the installed sparse, or a later one from Debian if the kernel does not accept it.
+"""
 
 import shutil
 from pathlib import Path
 
+from checks.compile import X86_64, Compilation
+from checks.warnings import find_added
 from harness.core.cache import replace, scratch
 from harness.core.command import run
 from harness.core.debian import Apt, NotOffered
 from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.core.progress import announce
-from review.verdict import Skip
+from harness.kernel.tree import Trees
 
 SUITES = ("sid", "trixie-backports")
 
@@ -29,13 +34,13 @@ def is_usable(program: str | Path, tree: Path) -> bool:
 def build_sparse(options: Options, fetched: Path, tree: Path) -> Path:
     """Build Debian's latest sparse in the empty folder fetched, and return the program.
 
-    Raises Skip when Debian offers none, UserError when the kernel tree does not accept it.
+    Raises NotOffered when Debian offers none, UserError when the kernel tree does not accept it.
     """
     apt = Apt(fetched, "deb-src")
     try:
         package = apt.fetch("sparse", apt.find_version("sparse", SUITES))
     except NotOffered as reason:
-        raise Skip(f"the installed sparse is too old for this kernel; {reason}") from None
+        raise NotOffered(f"the installed sparse is too old for this kernel; {reason}") from None
     announce(f"building {package.stem}")
     source, log = fetched / "source", options.build / "sparse.log"
     run(["dpkg-source", "--no-check", "--extract", package, source], "unpacking sparse")
@@ -52,8 +57,8 @@ def build_sparse(options: Options, fetched: Path, tree: Path) -> Path:
 def find_sparse(options: Options, tree: Path) -> Path:
     """Return a sparse that the kernel tree accepts.
 
-    A later one from Debian is built under build/. Raises Skip when the installed one is too old and
-    Debian offers no other. Raises UserError when the kernel accepts neither.
+    A later one from Debian is built under build/. Raises NotOffered when the installed one is too
+    old and Debian offers no other. Raises UserError when the kernel accepts neither.
     """
     installed, made = shutil.which("sparse"), options.build / "sparse"
     if installed and is_usable(installed, tree):
@@ -64,3 +69,34 @@ def find_sparse(options: Options, tree: Path) -> Path:
     if not is_usable(made, tree):
         raise UserError(f"the kernel does not accept {made}: remove it")
     return made
+
+
+class Checked(Compilation):
+    """Objects of one worktree that sparse checks too."""
+
+    checker = Path()
+
+    def make(self, *targets: str, jobs: int | None = None) -> str:
+        """Return what make, the compiler and sparse say, an error of sparse as a warning.
+
+        Raises UserError when a file does not compile, or when make left sparse out.
+        """
+        said = super().make("C=1", f"CHECK={self.checker}", *targets, jobs=jobs)
+        if "not available or not up to date" in said:
+            raise UserError(f"the kernel does not accept {self.checker}: remove it")
+        return said.replace(" error: ", " warning: ")
+
+
+def check_objects(options: Options, trees: Trees) -> list[str]:
+    """Return what gcc with W=1 and sparse say of the objects that the series touches, only of them.
+
+    Raises NotOffered as find_sparse() does, UserError when something does not compile.
+    """
+    said = []
+    for source in (trees.base, trees.series):
+        objects = Checked(options, trees, source, X86_64)
+        objects.checker = find_sparse(options, trees.base)
+        announce(f"checking the touched objects of {source.name}")
+        objects.configure(True)
+        said.append(objects.compile()[1])
+    return find_added(*said)

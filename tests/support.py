@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from harness.kernel.config import KernelConfig
-from harness.kernel.topics import list_files, list_topics
+from harness.kernel.topics import SERIES, list_files, list_topics
 from harness.replay.build import DEFAULT, Objects
 
 Stage = Callable[..., "subprocess.CompletedProcess[str]"]
 # What builds the replay program of a configuration, and both its kernels: fixtures of conftest.py.
 Program = Callable[[str], Path]
 Pair = Callable[[str], tuple[Objects, Objects]]
+MAILS = sorted(SERIES.glob("*/[0-9]*.patch"))
 PATCHES = [patch for topic in list_topics() for patch in list_files(topic)]
 
 
@@ -68,7 +69,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def name_of(patch: Path) -> str:
-    """Return the topic and number of a patch, as pytest's name for it."""
+    """Return the topic and number of a mail, as pytest's name for it."""
     return f"{patch.parent.name}/{patch.name[:4]}"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The series' documentation builds and names what exists, and every new file has maintainers."""
+"""The series' documentation builds, and names what exists."""
 
 import os
 import re
@@ -14,7 +14,6 @@ from support import PATCHES
 from checks import warnings
 from harness.core import command, errors, options, progress
 from harness.kernel import tree
-from review import scripts
 
 pytestmark = pytest.mark.full
 
@@ -22,22 +21,8 @@ FOLDERS = "mm core-api"
 DIFF = re.compile(r"^--- (\S+)\n\+\+\+ b/(\S+)$", re.M)
 TOUCHED = [match.groups() for patch in PATCHES for match in DIFF.finditer(patch.read_text())]
 NEW = sorted({path for old, path in TOUCHED if old == "/dev/null"})
-SOURCES = sorted({path for _, path in TOUCHED if path.endswith((".c", ".h"))})
 PAGES = [path for path in NEW if re.match(r"Documentation/.*\.rst$", path)]
 MENTIONED = re.compile(r"\b(\w+)\(\)|\b(CONFIG_\w+)")
-# Whom a new file must reach, by its folder. If several folders match, the longest counts.
-ADDRESSES = {
-    "Documentation/mm/": {"linux-mm@kvack.org", "linux-doc@vger.kernel.org"},
-    "include/linux/": {"linux-hardening@vger.kernel.org"},
-    "lib/": {"linux-hardening@vger.kernel.org"},
-    "mm/": {"linux-mm@kvack.org"},
-    "tools/testing/selftests/mm/": {
-        "linux-mm@kvack.org",
-        "linux-kselftest@vger.kernel.org",
-        "nvdimm@lists.linux.dev",
-    },
-}
-CATCH_ALL = {"THE REST", ""}
 
 
 def tools() -> dict[str, str]:
@@ -147,32 +132,3 @@ def test_no_new_broken_reference(trees: tree.Trees) -> None:
         )
 
     assert added(trees, said(trees.base), said(trees.series)) == []
-
-
-@pytest.mark.parametrize("path", SOURCES)
-def test_no_new_warning_from_kernel_doc(trees: tree.Trees, path: str) -> None:
-    base = (
-        scripts.run_kernel_doc(trees.base, path, trees.base) if (trees.base / path).exists() else []
-    )
-    assert warnings.find_added(base, scripts.run_kernel_doc(trees.base, path, trees.series)) == []
-
-
-@pytest.mark.parametrize("path", NEW)
-def test_maintainers(trees: tree.Trees, path: str) -> None:
-    """get_maintainer.pl names a maintainer besides THE REST, and the lists of the folder."""
-    args: list[str | Path] = [
-        "perl",
-        "scripts/get_maintainer.pl",
-        "--no-git",
-        "--no-git-fallback",
-        "-f",
-        path,
-    ]
-    said = command.run(args, "get_maintainer.pl", cwd=trees.series, env=tools())
-    who = re.findall(r"^(?:.*<)?([^\s<>]+@[^\s<>]+)>? \((\w[\w ]*?)(?::(.*))?\)$", said, re.M)
-    folder = max((folder for folder in ADDRESSES if path.startswith(folder)), key=len, default="")
-    assert folder, f"name the lists of {path} in ADDRESSES"
-    assert {
-        section for _, role, section in who if role in ("maintainer", "supporter")
-    } - CATCH_ALL, said
-    assert ADDRESSES[folder] - {address for address, _, _ in who} == set(), said

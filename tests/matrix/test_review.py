@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The review's tools on the real trees: each finds a fault that was put in."""
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,9 +10,9 @@ import pytest
 from checks import compile, kunit
 from harness.core import command, errors, options
 from harness.kernel import patches, tree
-from review import builds, cocci, run, scripts, sparse
+from review import cocci, scripts, sparse
 
-Patch = Callable[[dict[str, str]], patches.Patch]
+Change = Callable[[dict[str, str]], tree.Trees]
 # A base that has findings of its own.
 BASE = {
     "MAINTAINERS": (
@@ -31,38 +30,37 @@ BASE = {
 
 
 @pytest.fixture
-def patch(tmp_path: Path, trees: tree.Trees) -> Patch:
-    """Return a function that commits changes on top of BASE and returns them as a Patch.
+def change(tmp_path: Path, trees: tree.Trees) -> Change:
+    """Return a function that commits changes on top of BASE and returns both worktrees.
 
-    The kernel's own scripts are in the repository too.
+    The kernel's own scripts are in them too.
     """
-    repository = tmp_path / "worktrees/base"
-    repository.mkdir(parents=True)
-    command.git(repository, "init", "-q")
+    toy = tree.Trees(tmp_path / "base", tmp_path / "series")
+    toy.base.mkdir()
+    command.git(toy.base, "init", "-q")
+    (toy.base / ".git/info/exclude").write_text("scripts\ntools\n")
 
-    def commit(files: dict[str, str], message: str) -> str:
+    def commit(where: Path, files: dict[str, str]) -> None:
+        for tools in ("scripts", "tools"):
+            (where / tools).symlink_to(trees.base / tools)
         for name, text in files.items():
-            (repository / name).parent.mkdir(exist_ok=True)
-            (repository / name).write_text(text)
-        command.git(repository, "add", "-A")
-        command.git(repository, "commit", "-q", "-m", message)
-        return command.git(repository, "rev-parse", "HEAD")
+            (where / name).parent.mkdir(exist_ok=True)
+            (where / name).write_text(text)
+        command.git(where, "add", "-A")
+        command.git(where, "commit", "-q", "-m", "mm: change\n\nWhy this is done.")
 
-    base = commit(BASE, "base")
-    for tools in ("scripts", "tools"):
-        (repository / tools).symlink_to(trees.base / tools)
-        with (repository / ".git/info/exclude").open("a") as exclude:
-            print(tools, file=exclude)
+    commit(toy.base, BASE)
+    command.git(toy.base, "tag", "base")
+    command.git(toy.base, "worktree", "add", "-q", "--detach", toy.series)
 
-    def add(files: dict[str, str]) -> patches.Patch:
-        made = commit(files, "mm: change")
-        mail = command.git(repository, "format-patch", "-1", "-o", tmp_path / "topic", made)
-        return patches.Patch(Path(mail), made, base)
+    def add(files: dict[str, str]) -> tree.Trees:
+        commit(toy.series, files)
+        return toy
 
     return add
 
 
-def changed(name: str, old: str, new: str) -> dict[str, str]:
+def edit(name: str, old: str, new: str) -> dict[str, str]:
     assert old in BASE[name]
     return {name: BASE[name].replace(old, new)}
 
@@ -77,12 +75,12 @@ def changed(name: str, old: str, new: str) -> dict[str, str]:
         ("/* abandonned, which only codespell knows: abailable */", "WARNING:TYPO_SPELLING"),
     ],
 )
-def test_checkpatch(patch: Patch, trees: tree.Trees, line: str, found: str) -> None:
-    made = patch(changed("mm/x.c", "{\n", f"{{\n\t{line}\n"))
-    made.patch.write_text(
-        made.patch.read_text().replace("\n---\n", "\nWhy this is done.\n---\n", 1)
-    )
-    said = "\n".join(scripts.run_checkpatch(trees.base, made.patch))
+def test_checkpatch(
+    change: Change, trees: tree.Trees, tmp_path: Path, line: str, found: str
+) -> None:
+    toy = change(edit("mm/x.c", "{\n", f"{{\n\t{line}\n"))
+    mail = Path(command.git(toy.series, "format-patch", "-1", "-o", tmp_path / "topic"))
+    said = "\n".join(scripts.run_checkpatch(trees.base, mail))
     assert found in said if found else said == ""
 
 
@@ -101,12 +99,12 @@ def test_semantic_patch(trees: tree.Trees, tmp_path: Path) -> None:
         "coccilib.report.print_report(p[0], 'WARNING: old()')\n"
     )
     rule.write_text(text)
-    assert cocci.run_coccicheck(trees.series, rule, tmp_path) == ["mm/x.c: WARNING: old()"]
+    assert cocci.run_coccicheck(trees.series, rule, tmp_path) == ["old: mm/x.c: WARNING: old()"]
     rule.write_text(text.replace("old@p", "new@p"))
     assert cocci.run_coccicheck(trees.series, rule, tmp_path) == []
     rule.write_text("virtual report\n\n@r@\nposition p\n@@\n")
-    with pytest.raises(errors.UserError, match="old.cocci: "):
-        cocci.run_coccicheck(trees.series, rule, tmp_path)
+    [broken] = cocci.run_coccicheck(trees.series, rule, tmp_path)
+    assert broken.startswith("old: ") and "mm/x.c" not in broken
 
 
 def test_sparse_that_is_too_old(chosen: options.Options, trees: tree.Trees, tmp_path: Path) -> None:
@@ -118,28 +116,12 @@ def test_sparse_that_is_too_old(chosen: options.Options, trees: tree.Trees, tmp_
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    "text, tool, found",
-    [
-        (
-            "static int zdm_seeded;\n",
-            "gcc",
-            "mm/mm_init.c: warning: .zdm_seeded. defined but not used",
-        ),
-        (
-            "int zdm_seeded;\n",
-            "sparse",
-            "mm/mm_init.c: sparse: warning: symbol 'zdm_seeded' was not declared. "
-            "Should it be static?",
-        ),
-    ],
-)
-def test_seeded_warning(
-    chosen: options.Options, trees: tree.Trees, tmp_path: Path, text: str, tool: str, found: str
-) -> None:
-    base = trees.base
+def test_seeded_warnings(chosen: options.Options, trees: tree.Trees, tmp_path: Path) -> None:
+    """One that only gcc knows, with W=1, and one that only sparse knows."""
+    base, worktrees = trees.base, trees.base.parent
     whole = tmp_path / "mm_init.c"
-    whole.write_text(command.git(base, "show", "series:mm/mm_init.c") + "\n" + text)
+    seeds = "\nstatic int zdm_unused;\nint zdm_undeclared;\n"
+    whole.write_text(command.git(base, "show", "series:mm/mm_init.c") + seeds)
     blob = command.git(base, "hash-object", "-w", whole)
     index = {"GIT_INDEX_FILE": str(tmp_path / "index")}
     for args in (
@@ -149,11 +131,10 @@ def test_seeded_warning(
         command.run(["git", "-C", base, *args], "git", env=index)
     written = command.run(["git", "-C", base, "write-tree"], "git", env=index).strip()
     seeded = command.git(base, "commit-tree", "-p", "series", "-m", "seeded", written)
-    walk = builds.Builds(chosen, trees)
-    made = patches.Patch(Path("seeded/0001"), seeded, command.git(base, "rev-parse", "series"))
-    [finding] = run.BUILT["W=1" if tool == "gcc" else "sparse"](walk, made).findings
-    assert re.match(found, finding)
-    assert json.dumps(walk.compile_checked(seeded, "the seeded object"))
+    seeded_trees = tree.Trees(trees.series, patches.checkout_commit(worktrees, seeded))
+    gcc, said = sorted(sparse.check_objects(chosen, seeded_trees))
+    assert re.match("mm/mm_init.c: warning: .zdm_unused. defined but not used", gcc)
+    assert said.startswith("mm/mm_init.c: warning: symbol 'zdm_undeclared' was not declared.")
 
 
 UNQUOTED = "{}: note: Double quote to prevent globbing and word splitting. [SC2086]"
@@ -164,62 +145,64 @@ UNQUOTED = "{}: note: Double quote to prevent globbing and word splitting. [SC20
     [
         (
             "kernel-doc",
-            changed(
+            edit(
                 "mm/x.c",
                 "}\n",
                 "}\n\n/**\n * new() - without its argument\n */\nvoid new(int b)\n{\n}\n",
             ),
             ["Warning: mm/x.c function parameter 'b' not described in 'new'"],
         ),
-        ("kernel-doc", changed("mm/x.c", "// SPDX", "\n\n// SPDX"), []),
+        ("kernel-doc", edit("mm/x.c", "// SPDX", "\n\n// SPDX"), []),
         (
             "includecheck",
-            changed("mm/x.c", "\n\n", "\n#include <b.h>\n#include <b.h>\n\n"),
+            edit("mm/x.c", "\n\n", "\n#include <b.h>\n#include <b.h>\n\n"),
             ["mm/x.c: b.h is included more than once."],
         ),
-        ("includecheck", changed("mm/x.c", "\n\n", "\n#include <b.h>\n\n"), []),
+        ("includecheck", edit("mm/x.c", "\n\n", "\n#include <b.h>\n\n"), []),
         (
             "shellcheck",
-            changed("mm/run.sh", "echo", "cat $2\necho"),
+            edit("mm/run.sh", "echo", "cat $2\necho"),
             [UNQUOTED.format("mm/run.sh")],
         ),
-        ("shellcheck", changed("mm/run.sh", "echo", "\n\necho"), []),
+        ("shellcheck", edit("mm/run.sh", "echo", "\n\necho"), []),
         ("shellcheck", {"mm/other": "#!/bin/bash\nls $1\n"}, [UNQUOTED.format("mm/other")]),
+    ],
+)
+def test_files(change: Change, check: str, files: dict[str, str], found: list[str]) -> None:
+    assert scripts.check_files(change(files), scripts.TOOLS[check]) == found
+
+
+@pytest.mark.parametrize(
+    "files, found",
+    [
+        ({"lib/new.c": "int x;\n"}, ["lib/new.c is not in any section of MAINTAINERS"]),
+        ({"mm/new.c": "int x;\n"}, []),
         (
-            "MAINTAINERS",
-            {"lib/new.c": "int x;\n"},
-            ["lib/new.c is not in any section of MAINTAINERS"],
-        ),
-        ("MAINTAINERS", {"mm/new.c": "int x;\n"}, []),
-        (
-            "MAINTAINERS",
             {
                 "lib/new.c": "int x;\n",
-                **changed("MAINTAINERS", "F:\tmm/\n", "F:\tlib/new.c\nF:\tmm/\n"),
+                **edit("MAINTAINERS", "F:\tmm/\n", "F:\tlib/new.c\nF:\tmm/\n"),
             },
             [],
         ),
     ],
 )
-def test_files(
-    patch: Patch, tmp_path: Path, check: str, files: dict[str, str], found: list[str]
-) -> None:
-    assert run.FILES[check](tmp_path / "worktrees", patch(files)).findings == found
+def test_maintainers(change: Change, files: dict[str, str], found: list[str]) -> None:
+    assert scripts.check_maintainers(change(files)) == found
 
 
-def test_tool_that_fails(patch: Patch, tmp_path: Path) -> None:
-    made = patch(changed("mm/x.c", "{\n", "{\n\tint y;\n"))
-    (tmp_path / "worktrees/base/scripts").unlink()
+def test_tool_that_fails(change: Change) -> None:
+    toy = change(edit("mm/x.c", "{\n", "{\n\tint y;\n"))
+    (toy.series / "scripts").unlink()
     with pytest.raises(errors.UserError, match="kernel-doc"):
-        run.FILES["kernel-doc"](tmp_path / "worktrees", made)
+        scripts.check_files(toy, scripts.run_kernel_doc)
 
 
 def test_missing_tool_is_named(
-    patch: Patch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    change: Change, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = patch(changed("mm/run.sh", "echo", "cat\necho"))
+    toy = change(edit("mm/run.sh", "echo", "cat\necho"))
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/git").symlink_to("/usr/bin/git")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     with pytest.raises(errors.UserError, match="shellcheck is missing: run 'make tools'"):
-        run.FILES["shellcheck"](tmp_path / "worktrees", made)
+        scripts.check_files(toy, scripts.run_shellcheck)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The patches in series/, as mail and as commits on the base."""
+"""The patches in series/, as mail, as files and as commits on the base."""
 
 import re
 import shutil
@@ -18,6 +18,15 @@ EXPORTED_FROM = "7.3.0-rc7"
 @pytest.mark.parametrize("patch", PATCHES, ids=name_of)
 def test_checkpatch(patch: Path, trees: tree.Trees) -> None:
     assert scripts.run_checkpatch(trees.base, patch) == []
+
+
+@pytest.mark.parametrize("tool", scripts.TOOLS)
+def test_touched_files(tool: str, trees: tree.Trees) -> None:
+    assert scripts.check_files(trees, scripts.TOOLS[tool]) == []
+
+
+def test_maintainers(trees: tree.Trees) -> None:
+    assert scripts.check_maintainers(trees) == []
 
 
 def test_round_trip(trees: tree.Trees, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_keep(tmp_path: Path) -> None:
         "checks/kunit.py",
         "guest/init",
         "harness/vm/console.py",
-        "review/lint.py",
+        "review/builds.py",
         "configs/guest.config",
     ],
 )

@@ -25,3 +25,9 @@ def test_moved_messages_are_equal() -> None:
     assert warnings.strip_lines(["x.c:12:3: kfree: reference preceded by free on line 9"]) == [
         "x.c: kfree: reference preceded by free on line"
     ]
+
+
+def test_what_is_there_more_often_is_new() -> None:
+    before, new = ["x.c: a", "x.c: a"], ["x.c: a", "y.c: b"]
+    assert warnings.find_added(before, before) == []
+    assert warnings.find_added(before, before + new) == new

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`make review`: what reviewers and their robots would find, and `make test` does not look at."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support import MAILS, PATCHES, name_of
+
+from harness.core import debian, options
+from harness.kernel import export, patches, tree
+from review.backport import check_backport
+from review.builds import Builds
+from review.cocci import check_semantics
+from review.scripts import run_checkpatch
+from review.sparse import check_objects
+
+COVERS = [mail for mail in MAILS if mail not in PATCHES]
+
+
+@contextlib.contextmanager
+def skip_what_debian_lacks() -> Iterator[None]:
+    """Skip a test that needs what Debian no longer offers."""
+    try:
+        yield
+    except debian.NotOffered as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.mark.parametrize("cover", COVERS, ids=name_of)
+def test_cover_letter(cover: Path, trees: tree.Trees) -> None:
+    assert run_checkpatch(trees.base, cover) == []
+
+
+def test_w1_and_sparse(chosen: options.Options, trees: tree.Trees) -> None:
+    with skip_what_debian_lacks():
+        assert check_objects(chosen, trees) == []
+
+
+def test_coccicheck(chosen: options.Options, trees: tree.Trees) -> None:
+    assert check_semantics(chosen, trees) == []
+
+
+def test_older_kernel(chosen: options.Options, trees: tree.Trees) -> None:
+    """Only what is to be merged applies there, not what is sent for comments."""
+    with skip_what_debian_lacks():
+        ready = [patch for patch in PATCHES if not export.is_rfc(patch.parent)]
+        assert check_backport(chosen, trees, ready) == []
+
+
+@pytest.fixture(scope="module")
+def builds(chosen: options.Options, trees: tree.Trees) -> Builds:
+    """The builds of this run."""
+    return Builds(chosen, trees)
+
+
+@pytest.fixture(scope="module", params=range(len(PATCHES)), ids=[*map(name_of, PATCHES)])
+def patch(trees: tree.Trees, request: pytest.FixtureRequest) -> patches.Patch:
+    """Each patch in turn: all tests of one run before those of the next."""
+    number: int = request.param
+    return patches.list_patches(trees.base.parent)[number]
+
+
+def test_vm(builds: Builds, patch: patches.Patch) -> None:
+    assert builds.check_vm(patch) == []
+
+
+def test_allnoconfig(builds: Builds, patch: patches.Patch) -> None:
+    assert builds.check_allnoconfig(patch) == []
+
+
+def test_without_zone_device(builds: Builds, patch: patches.Patch) -> None:
+    assert builds.check_without_zone_device(patch) == []
