@@ -6,19 +6,11 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-from matplotlib import pyplot
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
 from harness.bench.report import compute_change, load_samples, make_label, name_unit, select_values
-from harness.core.cache import replace
+from harness.core.picture import COLOURS, INK, add_legend, open_figure
 from harness.vm.devices import DEVICES, Device
-
-COLOURS = {"base": "#8a8f98", "series": "#1668b8"}
-INK = "#22262b"
 
 
 def draw_panel(axes: Axes, samples: dict[str, Any], device: Device) -> None:
@@ -33,14 +25,8 @@ def draw_panel(axes: Axes, samples: dict[str, Any], device: Device) -> None:
             times = select_values(samples, kernel, device.name, kind)
             means[kernel] = statistics.fmean(times)
             axes.bar(group + side, means[kernel], 0.36, color=COLOURS[kernel], alpha=0.30, zorder=1)
-            axes.hlines(
-                means[kernel],
-                group + side - 0.18,
-                group + side + 0.18,
-                color=COLOURS[kernel],
-                linewidth=2.5,
-                zorder=3,
-            )
+            begin, end = group + side - 0.18, group + side + 0.18
+            axes.hlines(means[kernel], begin, end, color=COLOURS[kernel], linewidth=2.5, zorder=3)
             axes.scatter(
                 [group + side + scatter.uniform(-0.13, 0.13) for _ in times],
                 times,
@@ -49,6 +35,7 @@ def draw_panel(axes: Axes, samples: dict[str, Any], device: Device) -> None:
                 linewidths=0,
                 alpha=0.75,
                 zorder=2,
+                label=f"{kernel}: dot = one rebind, line = mean" if group == 0 else None,
             )
             axes.annotate(
                 f"mean {means[kernel]:.0f}" + " ms" * (name_unit(samples) == "ms"),
@@ -76,47 +63,16 @@ def draw_panel(axes: Axes, samples: dict[str, Any], device: Device) -> None:
     axes.set_title(
         f"{device.driver} ({device.mode}, {device.align_mib} MiB)", fontsize=12, color=INK
     )
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.tick_params(length=0, colors=INK)
-    axes.grid(axis="y", color="#e3e5e8", zorder=0)
-    axes.set_axisbelow(True)
 
 
 def draw_bench(folder: Path) -> Path:
     """Write bench.png from the samples under folder and return its path."""
-    samples = load_samples(folder)
+    samples, made = load_samples(folder), folder / "bench.png"
     devices = [device for device in DEVICES if device.name in samples["pages"]]
-    panels = len(devices)
-    figure, axes = pyplot.subplots(
-        1, panels, figsize=(5 * panels, 5.2), sharey=True, layout="constrained"
-    )
-    for one, device in zip(axes, devices, strict=True):
-        draw_panel(one, samples, device)
-    axes[0].set_ylabel(f"{name_unit(samples)}, less is better", color=INK)
-    axes[0].set_ylim(bottom=0)
-    handles = [
-        Line2D(
-            [],
-            [],
-            marker="o",
-            linewidth=2.5,
-            color=colour,
-            label=f"{kernel}: dot = one rebind, line = mean",
-        )
-        for kernel, colour in COLOURS.items()
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=10)
-    figure.suptitle(
-        "What it takes to initialise the memmap of a ZONE_DEVICE range\n",
-        fontsize=14,
-        fontweight="bold",
-        color=INK,
-    )
-    figure.text(
-        0.5, 0.945, make_label(samples), ha="center", va="top", fontsize=8.5, color="#5a6068"
-    )
-    made = folder / "bench.png"
-    with replace(made) as new:
-        figure.savefig(new, dpi=130, format="png")
-    pyplot.close(figure)
+    title = "What it takes to initialise the memmap of a ZONE_DEVICE range\n" + make_label(samples)
+    with open_figure(made, title, (5, 5.2), columns=len(devices)) as (figure, [panels]):
+        for axes, device in zip(panels, devices, strict=True):
+            draw_panel(axes, samples, device)
+        panels[0].set_ylabel(f"{name_unit(samples)}, less is better", color=INK)
+        add_legend(figure, panels[0])
     return made

@@ -6,18 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-from matplotlib import pyplot
-
 from harness.core.cache import replace
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
 from harness.core.options import Options
+from harness.core.picture import COLOURS, INK, add_legend, open_figure
 from harness.core.progress import say
 from harness.core.stages import run_stage
-from harness.replay.plot import INK, LOOKS
 from harness.replay.samples import Result, Samples, describe_runs, find_ratio, find_time
 
 RESULTS = ROOT / "results"
@@ -112,40 +107,22 @@ def format_beside(last: Run, samples: Samples) -> str:
 
 def draw_runs(runs: Sequence[Run], png: Path) -> None:
     """Draw one panel for each run: base, series and fill at each order."""
-    figure, panels = pyplot.subplots(
-        1,
-        len(runs),
-        figsize=(4.2 * len(runs), 4.8),
-        sharey=True,
-        squeeze=False,
-        layout="constrained",
-    )
-    for axes, run in zip(panels[0], runs, strict=True):
-        races = run.races()
-        for name, side in BAR_OFFSETS.items():
-            heights = [find_time(race, name) for race in races.values()]
-            places = [place + side for place in range(len(races))]
-            axes.bar(places, heights, 0.36, color=LOOKS[name]["color"], label=name)
-        fills = [find_time(race, "limit") for race in races.values()]
-        axes.hlines(
-            fills,
-            [place - 0.4 for place in range(len(races))],
-            [place + 0.4 for place in range(len(races))],
-            color=INK,
-            linestyle="--",
-            label="bare MOVNTI fill",
-        )
-        axes.set_xticks(range(len(races)), list(races))
-        axes.set_xlabel("order", color=INK)
-        cpu = run.cpu.replace(", ", "\n", 1).replace(" (", "\n(", 1)
-        axes.set_title(f"{run.name}\n{cpu}", fontsize=8, color=INK)
-        axes.spines[["top", "right"]].set_visible(False)
-    panels[0][0].set_ylabel(f"ns per struct page, {DEVICE_GIB} GiB", color=INK)
-    handles, labels = panels[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, frameon=False, loc="outside lower center", ncols=3)
-    with replace(png) as new:
-        figure.savefig(new, dpi=130, format="png")
-    pyplot.close(figure)
+    with open_figure(png, "", (4.2, 4.8), columns=len(runs)) as (figure, [panels]):
+        for axes, run in zip(panels, runs, strict=True):
+            races = run.races()
+            for name, side in BAR_OFFSETS.items():
+                heights = [find_time(race, name) for race in races.values()]
+                places = [place + side for place in range(len(races))]
+                axes.bar(places, heights, 0.36, color=COLOURS[name], label=name)
+            fills = [find_time(race, "limit") for race in races.values()]
+            begins, ends = ([place + side for place in range(len(races))] for side in (-0.4, 0.4))
+            axes.hlines(fills, begins, ends, color=INK, linestyle="--", label="bare MOVNTI fill")
+            axes.set_xticks(range(len(races)), list(races))
+            axes.set_xlabel("order", color=INK)
+            cpu = run.cpu.replace(", ", "\n", 1).replace(" (", "\n(", 1)
+            axes.set_title(f"{run.name}\n{cpu}", fontsize=8, color=INK)
+        panels[0].set_ylabel(f"ns per struct page, {DEVICE_GIB} GiB", color=INK)
+        add_legend(figure, panels[0])
 
 
 def run_compare(options: Options) -> None:

@@ -4,6 +4,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+from harness.core.picture import add_legend, open_figure
 from harness.core.stages import run_stage
 from harness.replay import build, plot
 from harness.replay.build import CLANG, REPLAY, Program
@@ -113,7 +114,14 @@ def draw_copies(samples: Samples, png: Path) -> None:
     """Draw both times over the size of the neighbour."""
     orders = sorted({result["order"] for result in samples["results"]})
     labels = {"copy": "copy: ns per 4 KiB", "read": "read again: ns per 64 bytes"}
-    with plot.open_figure(png, samples, rows=2, columns=len(orders)) as (figure, panels):
+    with open_figure(
+        png,
+        plot.describe_race(samples),
+        (5, 3.5),
+        rows=2,
+        columns=len(orders),
+        one_scale=False,
+    ) as (figure, panels):
         for column, order in enumerate(orders):
             beside: list[Result] = [
                 result
@@ -128,7 +136,7 @@ def draw_copies(samples: Samples, png: Path) -> None:
                 axes.set_ylabel(label)
             panels[0][column].set_title(f"folios of order {order}")
             panels[1][column].set_xlabel("KiB of other data")
-        plot.add_legend(figure, panels[0][0])
+        add_legend(figure, panels[0][0])
 
 
 DEMOTION = Replay(
