@@ -10,15 +10,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support import Pair, Program, Stage, need
+from support import Build, Stage, make_fixtures, need
 
 from harness.core import command, folders, options
-from harness.kernel import source, tree
-from harness.replay import build
+from harness.kernel import images, source, tree
+from harness.kernel.config import MEASURED, KernelConfig
 from harness.replay.device import PROGRAM
 from harness.vm import initramfs
 
 sys.dont_write_bytecode = True
+# Those of `make replay`, which several files use.
+built, pair = make_fixtures(PROGRAM)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -90,21 +92,18 @@ def image(chosen: options.Options, trees: tree.Trees) -> Path:
 
 
 @pytest.fixture(scope="session")
-def built(chosen: options.Options, trees: tree.Trees) -> Program:
-    """Build the replay program of a configuration, once; skips where a tool is missing."""
+def build(chosen: options.Options, trees: tree.Trees) -> Build:
+    """Return a function that builds base or series with a configuration, once.
+
+    It skips the test when a tool is missing.
+    """
 
     @functools.cache
-    def make(name: str) -> Path:
-        need(build.find_missing(build.CONFIGS[name]))
-        return PROGRAM.build(chosen, trees, name)
+    def made(name: str, config: KernelConfig = MEASURED) -> images.Kernel:
+        need(config.missing())
+        return images.build_kernel(chosen, name, getattr(trees, name), config)
 
-    return make
-
-
-@pytest.fixture(scope="session")
-def pair(chosen: options.Options, trees: tree.Trees) -> Pair:
-    """Both kernels of a configuration, made once."""
-    return functools.cache(lambda name: PROGRAM.build_pair(chosen, trees, name))
+    return made
 
 
 @pytest.fixture

@@ -3,19 +3,24 @@
 
 import functools
 import subprocess
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.core.options import Options
 from harness.kernel.config import KernelConfig
+from harness.kernel.images import Kernel
 from harness.kernel.topics import SERIES, list_files, list_topics
-from harness.replay.build import DEFAULT, Objects
+from harness.kernel.tree import Trees
+from harness.replay.build import DEFAULT, Objects, Program, find_missing
 
 Stage = Callable[..., "subprocess.CompletedProcess[str]"]
-# What builds the replay program of a configuration, and both its kernels: fixtures of conftest.py.
-Program = Callable[[str], Path]
+# What builds base or series, with a configuration or as it is measured: a fixture of conftest.py.
+Build = Callable[..., Kernel]
+# What builds the replay program of a configuration, and both its kernels.
+Built = Callable[[str], Path]
 Pair = Callable[[str], tuple[Objects, Objects]]
 MAILS = sorted(SERIES.glob("*/[0-9]*.patch"))
 PATCHES = [patch for topic in list_topics() for patch in list_files(topic)]
@@ -27,15 +32,25 @@ def need(missing: list[str]) -> None:
         pytest.skip(f"{', '.join(missing)} not installed")
 
 
-def build_once(configs: Mapping[str, KernelConfig], build: Program) -> Program:
-    """Return build() that runs once for each configuration, and skips where a tool is missing."""
+def make_fixtures(program: Program) -> tuple[Any, Any]:
+    """Return two fixtures that build a replay program, and both its kernels, once each.
 
-    @functools.cache
-    def make(name: str) -> Path:
-        need(configs[name].missing())
-        return build(name)
+    They skip a test where a tool of its configuration is missing.
+    """
 
-    return make
+    @pytest.fixture(scope="session")
+    def built(chosen: Options, trees: Trees) -> Built:
+        def make(name: str) -> Path:
+            need(find_missing(program.configs[name]))
+            return program.build(chosen, trees, name)
+
+        return functools.cache(make)
+
+    @pytest.fixture(scope="session")
+    def pair(chosen: Options, trees: Trees) -> Pair:
+        return functools.cache(lambda name: program.build_pair(chosen, trees, name))
+
+    return built, pair
 
 
 # The lists that choose() got as short, with all names that each was compared with.

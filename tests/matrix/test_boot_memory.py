@@ -2,14 +2,12 @@
 """In the VM: memory that boot or hotplug initialised is used, by each command line and checker."""
 
 import dataclasses
-import functools
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import need
+from support import Build, need
 
 from checks import boot_memory, kunit, sanitizers
 from harness.core import architectures, options
@@ -17,22 +15,6 @@ from harness.kernel import config, images, tree
 from harness.vm import accel
 
 REBOOTS = 20
-Build = Callable[[str, config.KernelConfig], images.Kernel]
-
-
-@pytest.fixture(scope="session")
-def build(chosen: options.Options, trees: tree.Trees) -> Build:
-    """Return a function that builds base or series with a configuration, once.
-
-    It skips the test when a tool is missing.
-    """
-
-    @functools.cache
-    def made(name: str, asked: config.KernelConfig) -> images.Kernel:
-        need(asked.missing())
-        return images.build_kernel(chosen, name, getattr(trees, name), asked)
-
-    return made
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +41,7 @@ def judge(trees: tree.Trees, console: str, log: Path, boot: boot_memory.Boot) ->
 
 
 def test_memory(chosen: options.Options, trees: tree.Trees, build: Build, image: Path) -> None:
-    run(chosen, trees, build("series", config.MEASURED), image, "short")
+    run(chosen, trees, build("series"), image, "short")
 
 
 def count(chosen: options.Options, kernel: images.Kernel, image: Path) -> int:
@@ -72,7 +54,7 @@ def count(chosen: options.Options, kernel: images.Kernel, image: Path) -> int:
 
 @pytest.mark.parametrize("boots", [2, pytest.param(REBOOTS, marks=pytest.mark.full)])
 def test_reboot(chosen: options.Options, build: Build, image: Path, boots: int) -> None:
-    kernel = build("series", config.MEASURED)
+    kernel = build("series")
     assert len({count(chosen, kernel, image) for _ in range(boots)}) == 1
 
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from support import Pair, Program, choose, need, replay
+from support import Built, Pair, choose, need, replay
 
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
@@ -28,7 +28,7 @@ SHORT = (
 
 
 @pytest.mark.parametrize("name", choose(build.CONFIGS, SHORT))
-def test_same_memmap(built: Program, name: str) -> None:
+def test_same_memmap(built: Built, name: str) -> None:
     made = built(name)
     size, holds = LAYOUT.get(name, (64, "mask"))
     told = replay(made, "info", config=build.CONFIGS[name]).stdout
@@ -144,12 +144,12 @@ def test_fault_in_the_kernel(pair: Pair, statement: str, message: str) -> None:
         ([], "usage: replay matrix"),
     ],
 )
-def test_bad_words(built: Program, words: list[str], message: str) -> None:
+def test_bad_words(built: Built, words: list[str], message: str) -> None:
     done = replay(built("default"), *words)
     assert done.returncode == 2 and message in done.stderr
 
 
-def test_stands_alone(built: Program, tmp_path: Path) -> None:
+def test_stands_alone(built: Built, tmp_path: Path) -> None:
     made = Path(shutil.copy(built("default"), tmp_path))
     assert (
         b"INTERP"
@@ -161,7 +161,7 @@ def test_stands_alone(built: Program, tmp_path: Path) -> None:
     assert not done.returncode and "1 case, 1024 entries" in done.stdout
 
 
-def test_random_cases_follow_the_seed(built: Program) -> None:
+def test_random_cases_follow_the_seed(built: Built) -> None:
     first, again, other = (
         replay(built("default"), "random", "200", seed).stdout.splitlines()[1]
         for seed in ("7", "7", "8")
@@ -169,7 +169,7 @@ def test_random_cases_follow_the_seed(built: Program) -> None:
     assert first == again != other
 
 
-def test_race(built: Program, tmp_path: Path) -> None:
+def test_race(built: Built, tmp_path: Path) -> None:
     done = replay(built("default"), "race", "1", "0,9,9d", "3", str(tmp_path / "race.json"))
     assert not done.returncode, done.stderr
     samples = json.loads((tmp_path / "race.json").read_text())

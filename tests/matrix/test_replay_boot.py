@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """The replays of boot, onlining and huge pages: all is as in the base, each mutation is found."""
 
-import functools
 import json
 import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
-from support import Pair, Program, build_once, choose, need
+from support import Built, Pair, choose, make_fixtures, need
 
-from harness.core import options
 from harness.core.folders import ROOT
-from harness.kernel import tree
 from harness.replay import boot, build, hugetlb, online
 from harness.replay.drain import find_undrained
 from harness.replay.run import Replay
@@ -34,6 +31,7 @@ DRAINED = {
     "online": ("mm/mm_init", "memmap_init_online", ""),
     "hugetlb": ("mm/hugetlb", "hugetlb_folio_init_tail_vmemmap", ""),
 }
+built, pair = make_fixtures(boot.PROGRAM)
 Done = subprocess.CompletedProcess[str]
 
 
@@ -42,20 +40,8 @@ def run(made: Path, *words: str) -> Done:
     return subprocess.run([made, *words], capture_output=True, text=True, timeout=300)
 
 
-@pytest.fixture(scope="session")
-def built(chosen: options.Options, trees: tree.Trees) -> Program:
-    """Build the program of a configuration, once; skips where a tool is missing."""
-    return build_once(boot.CONFIGS, lambda name: boot.PROGRAM.build(chosen, trees, name))
-
-
-@pytest.fixture(scope="session")
-def pair(chosen: options.Options, trees: tree.Trees) -> Pair:
-    """Both kernels of a configuration, made once."""
-    return functools.cache(lambda name: boot.PROGRAM.build_pair(chosen, trees, name))
-
-
 @pytest.mark.parametrize("name", choose(boot.CONFIGS, SHORT))
-def test_same_boot(built: Program, name: str) -> None:
+def test_same_boot(built: Built, name: str) -> None:
     made = built(name)
     told = run(made, "info").stdout
     assert ("check_pages=" in told) == ("JUMP_LABEL" not in boot.CONFIGS[name].text())
@@ -130,7 +116,7 @@ def test_mutation_is_found(pair: Pair, name: str) -> None:
         ([], "usage: boot matrix"),
     ],
 )
-def test_bad_words(built: Program, words: list[str], message: str) -> None:
+def test_bad_words(built: Built, words: list[str], message: str) -> None:
     done = run(built("default"), *words)
     assert done.returncode == 2 and message in done.stderr
 
@@ -143,7 +129,7 @@ RACES = [
 
 
 @pytest.mark.parametrize(("replay", "whats"), RACES)
-def test_race(built: Program, tmp_path: Path, replay: Replay, whats: list[str]) -> None:
+def test_race(built: Built, tmp_path: Path, replay: Replay, whats: list[str]) -> None:
     file = tmp_path / "race.json"
     done = run(built("default"), *replay.races[0][:2], "1", "3", str(file))
     assert not done.returncode, done.stderr

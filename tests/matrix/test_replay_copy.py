@@ -1,35 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 """The copy replay: every byte arrives, by each routine, and a copy that is wrong is found."""
 
-import functools
 import json
 from pathlib import Path
 
 import pytest
-from support import Pair, Program, build_once, choose, replay
+from support import Built, Pair, choose, make_fixtures, replay
 
-from harness.core import options
-from harness.kernel import tree
 from harness.replay import build, copy
 
 NAMES = ["memcpy", "copy_to_nontemporal", "__memcpy_flushcache", "memcpy_nt"]
 UNCACHED = "arch/x86/lib/copy_user_uncached_64.S"
-
-
-@pytest.fixture(scope="session")
-def built(chosen: options.Options, trees: tree.Trees) -> Program:
-    """Build the program of a configuration, once; skips where a tool is missing."""
-    return build_once(copy.PROGRAM.configs, lambda name: copy.PROGRAM.build(chosen, trees, name))
-
-
-@pytest.fixture(scope="session")
-def pair(chosen: options.Options, trees: tree.Trees) -> Pair:
-    """Both kernels of a configuration, made once."""
-    return functools.cache(lambda name: copy.PROGRAM.build_pair(chosen, trees, name))
+built, pair = make_fixtures(copy.PROGRAM)
 
 
 @pytest.mark.parametrize("name", choose(copy.PROGRAM.configs, ("default",)))
-def test_every_byte(built: Program, name: str) -> None:
+def test_every_byte(built: Built, name: str) -> None:
     assert replay(built(name), "info").stdout.startswith(f"{', '.join(NAMES)}\n")
     done = replay(built(name), "check")
     assert not done.returncode and "every byte as it must be" in done.stdout, done
@@ -70,7 +56,7 @@ def test_short_copy_is_found(pair: Pair, tmp_path: Path) -> None:
     assert "DIFFERS copy" not in done.stdout
 
 
-def test_race(built: Program, tmp_path: Path) -> None:
+def test_race(built: Built, tmp_path: Path) -> None:
     done = replay(built("default"), "race", "8", "1", str(tmp_path / "race.json"))
     assert not done.returncode, done.stderr
     samples = json.loads((tmp_path / "race.json").read_text())
@@ -94,6 +80,6 @@ def test_race(built: Program, tmp_path: Path) -> None:
         ([], "usage: copy check"),
     ],
 )
-def test_bad_words(built: Program, words: list[str], message: str) -> None:
+def test_bad_words(built: Built, words: list[str], message: str) -> None:
     done = replay(built("default"), *words)
     assert done.returncode == 2 and message in done.stderr

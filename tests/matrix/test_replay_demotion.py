@@ -1,39 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
 """The demotion replay: every byte arrives, faults are told, each mutation is found."""
 
-import functools
 import json
 import os
 import tomllib
 from pathlib import Path
 
 import pytest
-from support import Pair, Program, build_once, choose, replay
+from support import Built, Pair, choose, make_fixtures, replay
 
-from harness.core import options
 from harness.core.folders import ROOT
-from harness.kernel import tree
 from harness.replay import demotion
 
 MUTATIONS = tomllib.loads((ROOT / "replay/demotion/mutations.toml").read_text())
 # The others run in make test-all only.
 SHORT = ("default", "not-drained", "streams-to-every-node", "counts-a-line-too-few", "no-fixup")
-
-
-@pytest.fixture(scope="session")
-def built(chosen: options.Options, trees: tree.Trees) -> Program:
-    """Build the program of a configuration, once; skips where a tool is missing."""
-    return build_once(demotion.CONFIGS, lambda name: demotion.PROGRAM.build(chosen, trees, name))
-
-
-@pytest.fixture(scope="session")
-def pair(chosen: options.Options, trees: tree.Trees) -> Pair:
-    """Both kernels of a configuration, made once."""
-    return functools.cache(lambda name: demotion.PROGRAM.build_pair(chosen, trees, name))
+built, pair = make_fixtures(demotion.PROGRAM)
 
 
 @pytest.mark.parametrize("name", choose(demotion.CONFIGS, SHORT))
-def test_every_byte(built: Program, name: str) -> None:
+def test_every_byte(built: Built, name: str) -> None:
     done = replay(built(name), "check")
     assert not done.returncode and "every byte as it must be" in done.stdout, done
 
@@ -44,7 +30,7 @@ def need_two_cpus() -> None:
         pytest.skip("one CPU")
 
 
-def test_copies_are_drained(built: Program) -> None:
+def test_copies_are_drained(built: Built) -> None:
     need_two_cpus()
     done = replay(built("default"), "publish")
     assert not done.returncode, done.stdout + done.stderr
@@ -72,7 +58,7 @@ def test_mutation_is_found(pair: Pair, name: str) -> None:
     assert done.returncode and mutation["says"] in done.stdout + done.stderr
 
 
-def test_race(built: Program, tmp_path: Path) -> None:
+def test_race(built: Built, tmp_path: Path) -> None:
     done = replay(built("default"), "race", "1", "1", str(tmp_path / "race.json"))
     assert not done.returncode, done.stderr
     samples = json.loads((tmp_path / "race.json").read_text())
@@ -94,6 +80,6 @@ def test_race(built: Program, tmp_path: Path) -> None:
         ([], "usage: demotion check"),
     ],
 )
-def test_bad_words(built: Program, words: list[str], message: str) -> None:
+def test_bad_words(built: Built, words: list[str], message: str) -> None:
     done = replay(built("default"), *words)
     assert done.returncode == 2 and message in done.stderr

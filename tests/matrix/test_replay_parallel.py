@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from support import Pair, Program, choose, replay
+from support import Built, Pair, choose, replay
 
 from harness.core.folders import ROOT
 from harness.replay import build, parallel
@@ -22,7 +22,7 @@ SHORT = ("default", "unaligned-chunks", "not-waited", "drained-by-the-caller-alo
 
 
 @pytest.mark.parametrize("name", choose(CONFIGS, SHORT))
-def test_same_memmap(built: Program, name: str) -> None:
+def test_same_memmap(built: Built, name: str) -> None:
     for words in (
         "threads 2 random 1000",
         "threads 8 random 1000 2",
@@ -33,7 +33,7 @@ def test_same_memmap(built: Program, name: str) -> None:
 
 
 @pytest.mark.full
-def test_matrix(built: Program) -> None:
+def test_matrix(built: Built) -> None:
     compare(built("default"), "threads 3 matrix")
 
 
@@ -64,7 +64,7 @@ def test_mutation_is_found(pair: Pair, name: str) -> None:
     assert not replay(made, "random", "300").returncode
 
 
-def test_race(built: Program, tmp_path: Path) -> None:
+def test_race(built: Built, tmp_path: Path) -> None:
     done = replay(built("default"), "parallel", "256", "0,9d", "3", str(tmp_path / "race.json"))
     assert not done.returncode, done.stderr
     samples = json.loads((tmp_path / "race.json").read_text())
@@ -77,7 +77,7 @@ def test_race(built: Program, tmp_path: Path) -> None:
     assert parallel.format_table(samples).count("\n") == 4
 
 
-def test_race_of_small_devices(built: Program, tmp_path: Path) -> None:
+def test_race_of_small_devices(built: Built, tmp_path: Path) -> None:
     words = ["devices", "20", "1024", "9d,18d", "3", str(tmp_path / "race.json")]
     done = replay(built("default"), *words)
     assert not done.returncode, done.stderr
@@ -100,6 +100,6 @@ def test_race_of_small_devices(built: Program, tmp_path: Path) -> None:
         (["devices", "2", "1000", "18d"], "small devices have whole compound pages"),
     ],
 )
-def test_bad_words(built: Program, words: list[str], message: str) -> None:
+def test_bad_words(built: Built, words: list[str], message: str) -> None:
     done = replay(built("default"), *words)
     assert done.returncode == 2 and message in done.stderr

@@ -12,15 +12,15 @@ import select
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import choose
+from support import Build, choose
 
 from harness.bench import measure
 from harness.core import command, errors, folders, options
-from harness.kernel import images, tree
+from harness.kernel import images
 from harness.replay.drain import CHUNK, find_undrained
 from harness.vm import accel, guest, initramfs
 from harness.vm.devices import DEVICES
@@ -39,13 +39,6 @@ kernel = Kernel("series", release, Path(image))
 guest = shell.make_guest(kernel, Path(initramfs), accel, 2, int(port))
 stages.run_program(lambda: shell.open_shell(guest, int(port)))
 """
-Build = Callable[[str], images.Kernel]
-
-
-@pytest.fixture(scope="session")
-def build(chosen: options.Options, trees: tree.Trees) -> Build:
-    """Return a function that builds a kernel by name."""
-    return lambda name: images.build_kernel(chosen, name, getattr(trees, name))
 
 
 @pytest.mark.parametrize("name", KERNELS)
