@@ -13,7 +13,7 @@ import pytest
 from support import Build, Stage, make_fixtures, need
 
 from harness.core import command, folders, options
-from harness.kernel import images, source, tree
+from harness.kernel import export, images, source, tree
 from harness.kernel.config import MEASURED, KernelConfig
 from harness.replay.device import PROGRAM
 from harness.vm import initramfs
@@ -123,16 +123,9 @@ def toy(tmp_path: Path) -> Path:
         (repository / "mm.c").write_text(
             (repository / "mm.c").read_text().replace(f"line {line};", f"better {line};")
         )
-        command.git(
-            repository,
-            "commit",
-            "-q",
-            "-a",
-            "-m",
-            f"mm: improve line {line}\n\nBecause of {number}.",
-            "--author",
-            "A U Thor <author@example.org>",
-        )
+        message = f"mm: improve line {line}\n\nBecause of {number}."
+        author = "--author=A U Thor <author@example.org>"
+        command.git(repository, "commit", "-q", "-a", "-m", message, author)
     return repository
 
 
@@ -141,20 +134,7 @@ def toy_series(toy: Path, tmp_path: Path) -> Path:
     """A series/ folder of two topics, `a` with a cover letter and two patches and `b` with one."""
     series = tmp_path / "series"
     for topic, commits in (("a", "v7.3-rc7..HEAD~1"), ("b", "HEAD~1..HEAD")):
-        command.git(
-            toy,
-            "format-patch",
-            "-q",
-            "--zero-commit",
-            "--no-signature",
-            "--numbered",
-            "--abbrev=12",
-            "--stat=75",
-            "--cover-letter",
-            "-o",
-            series / topic,
-            commits,
-        )
+        command.git(toy, *export.FORMAT_PATCH.split(), "-o", series / topic, commits)
     (series / "b/0000-cover-letter.patch").unlink()
     (series / "stack").write_text("# the lowest first\na\nb\n")
     cover = series / "a/0000-cover-letter.patch"

@@ -20,6 +20,10 @@ from harness.kernel.topics import list_files, list_topics, name_branch
 from harness.kernel.tree import make_key, record_key
 
 COVER = "0000-cover-letter.patch"
+FORMAT_PATCH = (
+    "format-patch -q --zero-commit --no-signature --no-thread --no-base --numbered "
+    "--cover-letter --diff-algorithm=myers --abbrev=12 --stat=75"
+)
 TITLE = re.compile(r"\[(RFC )?PATCH 0+/\d+\]")
 SHORTLOG = re.compile(r"^.+ \(\d+\):\n  ", re.M)
 
@@ -51,24 +55,8 @@ def export_topics(repository: Path, stack: list[Path]) -> None:
         git(repository, "merge-base", "--is-ancestor", start, end)
         new = repository.parent / f"{topic.name}.tmp"
         shutil.rmtree(new, ignore_errors=True)
-        git(
-            repository,
-            "format-patch",
-            "-q",
-            "--zero-commit",
-            "--no-signature",
-            "--no-thread",
-            "--no-base",
-            "--numbered",
-            "--cover-letter",
-            "--diff-algorithm=myers",
-            "--abbrev=12",
-            "--stat=75",
-            *(["--rfc"] if is_rfc(topic) else []),
-            "-o",
-            new,
-            f"{start}..{end}",
-        )
+        rfc = ["--rfc"] if is_rfc(topic) else []
+        git(repository, *FORMAT_PATCH.split(), *rfc, "-o", new, f"{start}..{end}")
         if not any(list_files(new)):
             raise UserError(
                 f"branch {end} has no commits after {start}: "

@@ -52,18 +52,10 @@ def docs(chosen: options.Options, trees: tree.Trees) -> dict[str, tuple[Path, st
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(parents=True)
         progress.announce(f"building the documentation of {FOLDERS} ({name})")
-        make: list[str | Path] = [
-            "make",
-            "--no-print-directory",
-            "-C",
-            source,
-            f"O={out}",
-            f"SPHINXDIRS={FOLDERS}",
-            f"SPHINXOPTS=-j{chosen.jobs}",
-        ]
-        said = command.run(
-            [*make, "htmldocs"], f"htmldocs of the {name} tree", log=out / "log", env=tools()
-        )
+        make = ["make", "--no-print-directory", f"O={out}", "htmldocs"]
+        make += [f"SPHINXDIRS={FOLDERS}", f"SPHINXOPTS=-j{chosen.jobs}"]
+        what = f"htmldocs of the {name} tree"
+        said = command.run(make, what, log=out / "log", env=tools(), cwd=source)
         html = out / "Documentation/output"
         # Without Sphinx the kernel's make says so and succeeds.
         for folder in FOLDERS.split():
