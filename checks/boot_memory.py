@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from checks import robustness, sanitizers
-from harness.core.command import run
-from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.kernel.config import BOOTED, MEASURED, KernelConfig
@@ -19,7 +17,7 @@ from harness.kernel.images import Kernel
 from harness.kernel.tree import Trees
 from harness.vm.console import list_messages
 from harness.vm.guest import Guest, boot_guest, need_memory
-from harness.vm.initramfs import make_initramfs
+from harness.vm.initramfs import compile_program, make_initramfs
 from harness.vm.monitor import Monitor, make_monitor
 
 # The boots of checks/parallel.py share this kernel. They need cpusets. guest/boot-memory-online
@@ -151,13 +149,7 @@ SANITIZED = {
 
 def make_image(options: Options, source: Path) -> Path:
     """Return the initramfs with guest/fill.c for the architecture of options."""
-    made = options.build / f"fill-{options.arch}"
-    cross = BOOTED[options.arch].tools.architecture.cross
-    run(
-        [f"{cross}gcc", "-O2", "-Wall", "-Wextra", "-static", "-o", made, ROOT / "guest/fill.c"],
-        "building guest/fill.c",
-    )
-    return make_initramfs(options, source, "boot-memory", {"bin/fill": made.read_bytes()})
+    return make_initramfs(options, source, "boot-memory", compile_program(options, "fill"))
 
 
 def boot_memory(

@@ -9,9 +9,7 @@ import re
 from pathlib import Path
 
 from checks import robustness
-from harness.core.command import run
 from harness.core.errors import UserError
-from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.core.stages import run_stage
@@ -21,7 +19,7 @@ from harness.kernel.tree import apply_series
 from harness.vm.accel import choose_accel
 from harness.vm.console import is_splat
 from harness.vm.guest import Guest, boot_guest, need_memory
-from harness.vm.initramfs import make_initramfs
+from harness.vm.initramfs import compile_program, make_initramfs
 
 CONFIG = KernelConfig("demotion", (*MEASURED.fragments, "tracers", "demotion"))
 RAM_GIB = 4
@@ -46,12 +44,7 @@ HELD = re.compile(r"page dumped because: (?:isolation failed|migration failure)\
 
 def make_image(options: Options, source: Path) -> Path:
     """Return the initramfs with guest/demote.c."""
-    made = options.build / "demote"
-    run(
-        ["gcc", "-O2", "-Wall", "-Wextra", "-static", "-o", made, ROOT / "guest/demote.c"],
-        "building guest/demote.c",
-    )
-    return make_initramfs(options, source, SCRIPT, {"bin/demote": made.read_bytes()})
+    return make_initramfs(options, source, SCRIPT, compile_program(options, "demote"))
 
 
 def boot_demotion(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checks import ktap
-from harness.core.command import run
 from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.core.progress import announce, say
@@ -15,7 +14,7 @@ from harness.kernel.images import Kernel
 from harness.vm.console import list_messages
 from harness.vm.devices import PAIR
 from harness.vm.guest import Guest, boot_guest, need_memory
-from harness.vm.initramfs import make_initramfs
+from harness.vm.initramfs import compile_program, make_initramfs
 from harness.vm.userland import find_program, list_libraries
 
 PROGRAMS = ("mkfs.ext4", "e2fsck", "dmsetup")
@@ -54,22 +53,12 @@ def list_checks(scripts: str) -> list[str]:
     ]
 
 
-def build_use(options: Options) -> Path:
-    """Return guest/use.c, built statically."""
-    made = options.build / "use"
-    run(
-        ["gcc", "-O2", "-Wall", "-Wextra", "-static", "-o", made, ROOT / "guest/use.c"],
-        "building guest/use.c",
-    )
-    return made
-
-
 def make_image(options: Options, source: Path) -> Path:
     """Return the initramfs with what guest/robustness calls.
 
     Raises UserError if one of these programs is not installed.
     """
-    more = {"bin/use": build_use(options).read_bytes()}
+    more = compile_program(options, "use")
     for program in (find_program(name, "tools") for name in PROGRAMS):
         more[f"bin/{program.name}"] = program.read_bytes()
         more |= {str(library)[1:]: library.read_bytes() for library in list_libraries(program)}

@@ -12,6 +12,7 @@ from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.core.progress import announce
 from harness.core.stages import run_stage
+from harness.kernel.config import BOOTED
 from harness.kernel.tree import apply_series
 from harness.vm.userland import collect_programs, find_program
 
@@ -46,6 +47,15 @@ def pack_archive(files: dict[str, bytes], links: dict[str, str]) -> bytes:
         make_entry(name, mode, number, data)
         for number, (name, mode, data) in enumerate([*members, ("TRAILER!!!", 0, b"")], 1)
     )
+
+
+def compile_program(options: Options, name: str) -> dict[str, bytes]:
+    """Return guest/NAME.c as a static program of the guest, by its path there."""
+    made = options.build / f"{name}-{options.arch}"
+    gcc = f"{BOOTED[options.arch].tools.architecture.cross}gcc"
+    source = ROOT / f"guest/{name}.c"
+    run([gcc, "-O2", "-Wall", "-Wextra", "-static", "-o", made, source], f"building {source}")
+    return {f"bin/{name}": made.read_bytes()}
 
 
 def make_initramfs(
