@@ -425,5 +425,10 @@ def test_python_that_will_not_do(fake: Fake, tmp_path: Path, python: str, told: 
     text = (folders.ROOT / "harness/setup.sh").read_text()
     assert PYTHON in text
     (tmp_path / "setup.sh").write_text(text.replace(PYTHON, str(own)))
-    done = subprocess.run(["sh", tmp_path / "setup.sh", "bench"], text=True, capture_output=True)
+    env = {"PATH": fake.path, "fake": str(fake.home)}
+    done = subprocess.run(
+        ["sh", tmp_path / "setup.sh", "bench"], text=True, capture_output=True, env=env
+    )
     assert done.returncode == 1 and f"error: {own} {told}" in done.stderr
+    installs = "apt-get -q -y --no-install-recommends install python3"
+    assert (installs in fake.take_calls("apt-get")) == (not python)
