@@ -98,24 +98,16 @@ def compare_times(result: Result) -> list[str]:
 
 def list_gains() -> list[Row]:
     """Return what one core takes per TiB: today, with the series, and how often faster that is."""
-    find_device = functools.partial(find_one, kind="replay", device_gib=GIB, deduplicated=False)
-    find_online = functools.partial(find_one, kind="online", block_mib=2048)
-    find_huge = functools.partial(find_one, kind="hugetlb", gib=16)
-    told: dict[str, tuple[str, Callable[[str], Result]]] = {
-        "bind persistent memory (nd_pmem)": ("replay", lambda cpu: find_device(cpu, order=0)),
-        "bind memory as pages of 2 MiB (device-dax)": (
-            "replay",
-            lambda cpu: find_device(cpu, order=9),
-        ),
-        "boot, the free memory": (
-            "boot",
-            lambda cpu: find_one(cpu, "boot", what="deferred", gib=GIB),
-        ),
-        "bring memory online in blocks of 2 GiB": ("online", find_online),
-        "boot, huge pages of 1 GiB": ("hugetlb", find_huge),
+    device = {"device_gib": GIB, "deduplicated": False}
+    told: dict[str, tuple[str, dict[str, object]]] = {
+        "bind persistent memory (nd_pmem)": ("replay", {**device, "order": 0}),
+        "bind memory as pages of 2 MiB (device-dax)": ("replay", {**device, "order": 9}),
+        "boot, the free memory": ("boot", {"what": "deferred", "gib": GIB}),
+        "bring memory online in blocks of 2 GiB": ("online", {"block_mib": 2048}),
+        "boot, huge pages of 1 GiB": ("hugetlb", {"gib": 16}),
     }
     rows: list[Row] = [("what", *RUNS)]
-    for what, (kind, find) in told.items():
+    for what, (kind, wanted) in told.items():
         if not list_cpus(kind):
             continue
         cells = []
@@ -123,7 +115,7 @@ def list_gains() -> list[Row]:
             if kind not in RUNS[cpu]:
                 cells.append("not run")
                 continue
-            result = find(cpu)
+            result = find_one(cpu, kind, **wanted)
             today, now = (
                 f"{find_time(result, one) * PAGES_PER_TIB / 1e9:.1f}" for one in ("base", "series")
             )
@@ -199,9 +191,9 @@ def list_demotion() -> list[Row]:
         samples = load_samples(cpu, "demotion")
         # That run had a variant which is the series as it became, and no folios of 64 KiB.
         old = cpu == SAPPHIRE_RAPIDS
-        for order, size in ((9, "2 MiB"), (4, "64 KiB"))[: 1 if old else 2]:
+        for order in (9,) if old else (9, 4):
             found = find_groups(samples, order, "movnti" if old else "series").values()
-            rows.append((cpu, size, *map(str, found)))
+            rows.append((cpu, "2 MiB" if order == 9 else "64 KiB", *map(str, found)))
     return rows
 
 
