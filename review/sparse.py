@@ -92,10 +92,10 @@ def check_objects(options: Options, trees: Trees) -> list[str]:
 
     Raises NotOffered as find_sparse() does, UserError when something does not compile.
     """
-    said = []
+    said, checker = [], find_sparse(options, trees.base)
     for source in (trees.base, trees.series):
         objects = Checked(options, trees, source, X86_64)
-        objects.checker = find_sparse(options, trees.base)
+        objects.checker = checker
         announce(f"checking the touched objects of {source.name}")
         objects.configure(True)
         said.append(objects.compile()[1])
