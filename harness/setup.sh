@@ -10,7 +10,8 @@ fail() { echo "error: $*" >&2; exit 1; }
 if ! [ -x "$python" ]; then
 	root=
 	[ "$(id -u)" = 0 ] || root=sudo
-	$root apt-get -q update && $root apt-get -q -y --no-install-recommends install python3
+	$root apt-get -q update || echo "warning: apt-get update failed (see above)" >&2
+	$root apt-get -q -y --no-install-recommends install python3
 fi
 [ -x "$python" ] || fail "$python is missing: as root, run 'apt-get install python3', then this again"
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || fail "$python is older than 3.11"
