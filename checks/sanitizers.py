@@ -126,11 +126,12 @@ CHECKERS = {
             "kasan",
             words="no5lvl",
         ),
-        # Under TCG a rebind takes this kernel two minutes or more.
+        # Under TCG a rebind of 100 GiB takes this kernel eight minutes.
         Checker(
             KernelConfig("kcsan-debug", (*FRAGMENTS, "kcsan", "debug"), LINES),
             "kcsan",
             by_chance=True,
+            gib=16,
             rebinds=1,
             words="page_poison=1",
         ),
