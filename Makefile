@@ -22,7 +22,6 @@ replay-parallel = harness.replay.parallel
 replay-demotion = harness.replay.demotion
 replay-copy = harness.replay.copy
 record    = harness.replay.record
-compare   = harness.replay.compare
 source    = harness.kernel.source
 tree      = harness.kernel.tree
 kernels   = harness.kernel.images
@@ -33,7 +32,7 @@ config    = checks.cells
 tables    = harness.replay.tables
 
 .PHONY: help setup tools tools-all requirements bench bench-boot bench-demotion replay replay-boot replay-online \
-	replay-hugetlb replay-parallel replay-demotion replay-copy record compare tables shell config probes check test test-all list review outbox clean $(STAGES)
+	replay-hugetlb replay-parallel replay-demotion replay-copy record tables shell config probes check test test-all list review outbox clean $(STAGES)
 .NOTPARALLEL:
 
 help:
@@ -52,7 +51,6 @@ help:
 	@echo 'make replay-demotion  the same for the copy of folios to a lower tier, and what it evicts from the caches'
 	@echo 'make replay-copy  memcpy_nt() beside the other ways to copy, 64 bytes to 2 MiB'
 	@echo 'make record     run every replay, and write results/DATE-CPU/ with table, samples, picture and README.md: ready to commit'
-	@echo 'make compare    show the races kept in results/, by CPU: one table, one picture'
 	@echo 'make tables     write the tables of README, docs and patches from results/'
 	@echo 'make review     what make test does not look at: each patch built and booted with KUnit, sparse, coccicheck, 7.2.y'
 	@echo 'make outbox     write the patches as mails by AUTHOR, signed off, addressed; nothing sends them'
@@ -104,7 +102,7 @@ requirements:
 	done
 
 bench bench-boot bench-demotion replay replay-boot replay-online replay-hugetlb replay-parallel replay-demotion replay-copy \
-	record compare tables shell config $(STAGES): setup
+	record tables shell config $(STAGES): setup
 	@$(PYTHON) -m $($@)
 
 review:

@@ -4,7 +4,6 @@
 from harness.core.options import Options
 from harness.core.stages import run_stage
 from harness.replay.build import CONFIGS, REPLAY, Program
-from harness.replay.compare import find_last, format_beside, load_runs
 from harness.replay.drain import tell_peer
 from harness.replay.plot import draw_race
 from harness.replay.run import Replay, run_replay
@@ -62,13 +61,10 @@ DEVICE = Replay(
 
 
 def run_device(options: Options) -> None:
-    """Run the replay, and show the last result of this CPU beside it."""
-    samples = run_replay(options, DEVICE)
+    """Run the replay, and tell how the peer drains its stores."""
+    run_replay(options, DEVICE)
     if options.peer:
         tell_peer(options)
-    if last := find_last(load_runs(), samples["cpu"]):
-        print(f"\n{format_beside(last, samples)}")
-        print(format_verdict(samples))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ from harness.core.options import Options
 from harness.core.progress import say
 from harness.core.stages import run_stage
 from harness.replay.boot import BOOT
-from harness.replay.compare import RESULTS
 from harness.replay.copy import COPY
 from harness.replay.demotion import DEMOTION
 from harness.replay.device import DEVICE
@@ -19,7 +18,7 @@ from harness.replay.hugetlb import HUGETLB
 from harness.replay.online import ONLINE
 from harness.replay.parallel import PARALLEL
 from harness.replay.run import run_replay
-from harness.replay.samples import Samples, describe_runs
+from harness.replay.samples import RESULTS, Samples, describe_runs
 
 REPLAYS = (DEVICE, BOOT, ONLINE, HUGETLB, PARALLEL, DEMOTION, COPY)
 TARGETS = {"replay": "replay"}

@@ -10,6 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from harness.core.folders import ROOT
+
+RESULTS = ROOT / "results"
 Result = dict[str, Any]
 Samples = dict[str, Any]
 

@@ -16,11 +16,10 @@ from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.core.progress import say
 from harness.core.stages import run_stage
-from harness.replay.compare import RESULTS
 from harness.replay.demotion import find_groups
 from harness.replay.online import name_race
 from harness.replay.parallel import find_cost, is_small
-from harness.replay.samples import Result, Samples, find_ratio, find_time, list_runners
+from harness.replay.samples import RESULTS, Result, Samples, find_ratio, find_time, list_runners
 
 # The runs that the tables show, by CPU.
 SAPPHIRE_RAPIDS = "Sapphire Rapids"
