@@ -6,7 +6,6 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -80,37 +79,21 @@ def parse_log(source: Path, log: Path, what: str) -> Path:
     return write_report(command, f"{what}: reading {log}", log.with_suffix(".json"))
 
 
-def split_streams(lines: Sequence[str]) -> list[list[str]]:
-    """Return the streams of KTAP among lines; each lasts until the next begins."""
-    starts = [number for number, line in enumerate(lines) if VERSION.fullmatch(line)]
-    return [list(lines[start:end]) for start, end in pairwise([*starts, len(lines)])]
-
-
-def join_streams(streams: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return one stream in which each of streams is a suite.
+def read_stream(source: Path, lines: Sequence[str], name: str, log: Path) -> Report:
+    """Return what the parser makes of the stream of KTAP among lines, as the suite NAME.
 
     The parser ends at the last test of a plan and does not look at what follows. After a suite
-    only its own result may follow, so a result beyond the plan becomes an error.
+    only its own result may follow, so a result beyond the plan becomes an error. log is the
+    console that the lines are from; what is parsed is kept beside it. Raises UserError unless
+    there is one stream.
     """
-    joined = ["KTAP version 1", f"1..{len(streams)}"]
-    for number, (name, lines) in enumerate(streams.items(), 1):
-        joined += [lines[0], f"# Subtest: {name}", *lines[1:], f"ok {number} {name}"]
-    return joined
-
-
-def read_streams(source: Path, lines: Sequence[str], names: Sequence[str], log: Path) -> Report:
-    """Return what the parser makes of the streams among lines, which are suites of these names.
-
-    log is the console that they are from; what is parsed is kept beside it. Raises UserError
-    unless there is a stream for each name.
-    """
-    streams = split_streams(lines)
-    if len(streams) != len(names):
+    starts = [number for number, line in enumerate(lines) if VERSION.fullmatch(line)]
+    if len(starts) != 1:
         raise UserError(
-            f"the guest began {len(streams)} times to tell results, not {len(names)} times "
-            f"(whole console: {log})"
+            f"the guest began {len(starts)} times to tell results, not once (whole console: {log})"
         )
-    text = join_streams(dict(zip(names, streams, strict=True)))
+    first, *stream = lines[starts[0] :]
+    text = ["KTAP version 1", "1..1", first, f"# Subtest: {name}", *stream, f"ok 1 {name}"]
     parsed = log.with_suffix(".ktap")
     parsed.write_text("".join(f"{line}\n" for line in text))
     return load_report(parse_log(source, parsed, log.stem))

@@ -71,7 +71,7 @@ def read_checks(source: Path, console: str, log: Path) -> Checks:
     Raises UserError unless the guest began once to tell results; log keeps the console.
     """
     lines = list_messages(console)
-    report = ktap.read_streams(source, lines, [SCRIPT], log)
+    report = ktap.read_stream(source, lines, SCRIPT, log)
     # The parser puts a case without a name where a planned one is missing.
     cases = [(path[-1], status) for path, status in report.cases if path[-1]]
     found = {

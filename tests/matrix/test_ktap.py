@@ -92,11 +92,9 @@ def test_plan_that_is_not_kept(
     assert re.fullmatch(plan, robustness.explain_plan(told, PLANNED))
 
 
-def test_console_without_results(trees: tree.Trees, log: Path) -> None:
-    with pytest.raises(errors.UserError, match="began 0 times to tell results, not 1 times"):
-        robustness.read_checks(trees.series, write_console(version="stage: other"), log)
-
-
-def test_results_told_twice(trees: tree.Trees, log: Path) -> None:
-    with pytest.raises(errors.UserError, match="began 2 times to tell results, not 1 times"):
-        robustness.read_checks(trees.series, write_console(*GREEN) * 2, log)
+@pytest.mark.parametrize(
+    ("console", "times"), [(write_console(version="stage: other"), 0), (write_console() * 2, 2)]
+)
+def test_results_not_told_once(trees: tree.Trees, log: Path, console: str, times: int) -> None:
+    with pytest.raises(errors.UserError, match=f"began {times} times to tell results, not once"):
+        robustness.read_checks(trees.series, console, log)

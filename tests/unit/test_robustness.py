@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The checks that the scripts in guest/ call, and how their streams are put together."""
+"""The checks that the scripts in guest/ call, and the lines that tell of one."""
 
 import re
 import subprocess
@@ -29,24 +29,6 @@ def test_checks_of_a_boot(scripts: str) -> None:
     names = robustness.list_checks(scripts)
     assert names and len(names) == len(set(names))
     assert count_checks(scripts) == len(names)
-
-
-def test_streams_of_a_console() -> None:
-    lines = ["stage: up", "KTAP version 1", "1..1", "ok 1 - a", "TAP version 13", "1..0", "done"]
-    streams = ktap.split_streams(lines)
-    assert streams == [lines[1:4], lines[4:]]
-    assert ktap.join_streams({"x": streams[0], "y": streams[1]}) == [
-        "KTAP version 1",
-        "1..2",
-        "KTAP version 1",
-        "# Subtest: x",
-        *lines[2:4],
-        "ok 1 x",
-        "TAP version 13",
-        "# Subtest: y",
-        *lines[5:],
-        "ok 2 y",
-    ]
 
 
 def test_lines_of_a_check() -> None:
