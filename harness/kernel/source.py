@@ -8,7 +8,7 @@ Debian does not offer that, from the kernel's own repository.
 
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from harness.core.cache import digest, replace, scratch
@@ -19,7 +19,6 @@ from harness.core.folders import need_disk
 from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.core.stages import run_stage
-from harness.kernel.topics import SERIES, list_topics, read_blobs
 
 RELEASE = "7.3"
 TAG = "v7.3-rc7"
@@ -115,37 +114,20 @@ def unpack_package(apt: Apt, made: Path, package: str, suites: Sequence[str]) ->
     git(made, "tag", "base")
 
 
-def find_foreign(repository: Path, blobs: Mapping[str, str]) -> list[str]:
-    """Return the files whose blobs at the tag `base` differ from those in blobs.
-
-    An id of zeros in blobs means that the file must not exist.
-    """
-    rows = git(repository, "ls-tree", "-r", "base", "--", *blobs).splitlines()
-    have = {row.split("\t", 1)[1]: row.split()[2] for row in rows}
-    return [
-        name
-        for name, blob in blobs.items()
-        if (name in have if set(blob) == {"0"} else not have.get(name, "").startswith(blob))
-    ]
-
-
-def fetch_tag(made: Path, blobs: Mapping[str, str], url: str) -> None:
+def fetch_tag(made: Path, url: str) -> None:
     """Create the repository made, with the tag `base`, from the one at url, without its history.
 
-    blobs are the ids of the files that the patches were made from. Raises UserError when the tag
-    cannot be fetched, or when it holds other versions of those files.
+    Raises UserError when the tag cannot be fetched.
     """
     announce(f"fetching {TAG} from {url} (250 MB)")
     git(made.parent, "init", "-q", made)
     git(made, "config", "gc.auto", "0")
     git(made, "fetch", "-q", "--depth=1", url, f"refs/tags/{TAG}:refs/tags/{TAG}")
     git(made, "tag", "base", f"{TAG}^{{commit}}")
-    if foreign := find_foreign(made, blobs):
-        raise UserError(f"the patches were not made from the {foreign[0]} in {TAG} of {url}")
     git(made, "checkout", "-q", "--detach", "base")
 
 
-def fetch_base(fetched: Path, made: Path, series: Path) -> None:
+def fetch_base(fetched: Path, made: Path) -> None:
     """Create the repository made from Debian's package or, without one, from the kernel's own.
 
     Raises UserError when neither can be fetched.
@@ -156,7 +138,7 @@ def fetch_base(fetched: Path, made: Path, series: Path) -> None:
     except NotOffered as reason:
         say(f"{reason}; fetching {TAG} from the kernel's own repository")
         try:
-            fetch_tag(made, read_blobs(list_topics(series)), UPSTREAM)
+            fetch_tag(made, UPSTREAM)
         except UserError as error:
             raise UserError(f"{reason}, and {error}: check the network, or {other}") from None
     except UserError as error:
@@ -173,7 +155,7 @@ def check_base(base: Path) -> None:
         )
 
 
-def prepare_source(options: Options, series: Path = SERIES) -> Path:
+def prepare_source(options: Options) -> Path:
     """Return the folder that holds the repository as base/, and make it if it does not exist.
 
     Raises UserError when there is no network, too little disk space or no usable LINUX, and when
@@ -191,7 +173,7 @@ def prepare_source(options: Options, series: Path = SERIES) -> Path:
             if options.linux:
                 borrow_clone(options.linux, commit, new / "base")
             else:
-                fetch_base(fetched, new / "base", series)
+                fetch_base(fetched, new / "base")
             check_base(new / "base")
     subject = git(folder / "base", "log", "-1", "--format=%s", "base")
     say(f"base: {subject}, kernel {read_version((folder / 'base/Makefile').read_text())}")

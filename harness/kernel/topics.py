@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The folder series/: its topics in order, and the files of the base that their patches change.
+"""The folder series/: its topics in order, and their patches.
 
 Each folder of series/ is a topic with patches 0001-* and up. The file series/stack lists the
 topics. Each applies on top of the one listed before it.
 """
 
-import re
 from pathlib import Path
 
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
 
 SERIES = ROOT / "series"
-DIFF = re.compile(r"^diff --git a/\S+ b/(\S+)\n(?:.+\n)*?index ([0-9a-f]+)\.\.", re.M)
 
 
 def list_topics(series: Path = SERIES) -> list[Path]:
@@ -51,17 +49,3 @@ def list_files(topic: Path) -> list[Path]:
 def name_branch(topic: Path, last: Path) -> str:
     """Return the name of the branch that marks the end of a topic."""
     return "series" if topic == last else f"topic/{topic.name}"
-
-
-def read_blobs(topics: list[Path]) -> dict[str, str]:
-    """Return the abbreviated blob ids in the base of the files that the patches change.
-
-    They are in the index lines of the patches (git-format-patch(1)). A file that the series adds
-    has an id of zeros.
-    """
-    blobs: dict[str, str] = {}
-    for topic in topics:
-        for patch in list_files(topic):
-            for name, blob in DIFF.findall(patch.read_text()):
-                blobs.setdefault(name, blob)
-    return blobs

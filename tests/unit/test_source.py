@@ -7,31 +7,28 @@ import pytest
 from support import Stage, read_error
 
 from harness.core import command, debian, errors, folders, options
-from harness.kernel import source, topics
+from harness.kernel import source
+
+# Where the toy's tag is gone, HEAD decides.
+OLDER = "VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 0\nEXTRAVERSION =\n"
 
 
-def test_linux_is_no_repository(stage: Stage, tmp_path: Path) -> None:
-    assert "is not a readable git repository" in read_error(
-        stage("harness.kernel.source", LINUX=str(tmp_path / "nothing"))
-    )
-
-
-def test_linux_is_no_kernel(stage: Stage, toy: Path) -> None:
+@pytest.mark.parametrize(
+    ("makefile", "told"),
+    [
+        (None, "is not a readable git repository"),
+        ("all:\n", "holds no kernel, but the series needs v7.3-rc7"),
+        (OLDER, "holds kernel 6.1.0, but the series needs v7.3-rc7: fetch that tag"),
+    ],
+)
+def test_linux_is_no_base(
+    stage: Stage, toy: Path, tmp_path: Path, makefile: str | None, told: str
+) -> None:
     command.git(toy, "tag", "-d", "v7.3-rc7")
-    command.git(toy, "rm", "-q", "Makefile")
-    command.git(toy, "commit", "-q", "-m", "no kernel")
-    assert "holds no kernel, but the series needs v7.3-rc7" in read_error(
-        stage("harness.kernel.source", LINUX=str(toy))
-    )
-
-
-def test_linux_is_another_version(stage: Stage, toy: Path, tmp_path: Path) -> None:
-    command.git(toy, "tag", "-d", "v7.3-rc7")
-    (toy / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 0\nEXTRAVERSION =\n")
-    command.git(toy, "commit", "-q", "-a", "-m", "older")
-    assert "holds kernel 6.1.0, but the series needs v7.3-rc7: fetch that tag" in read_error(
-        stage("harness.kernel.source", LINUX=str(toy))
-    )
+    (toy / "Makefile").write_text(makefile or "")
+    command.git(toy, "commit", "-q", "-a", "-m", "other")
+    clone = toy if makefile else tmp_path / "nothing"
+    assert told in read_error(stage("harness.kernel.source", LINUX=str(clone)))
     assert {path.name for path in (tmp_path / "build").iterdir()} == {"lock", folders.MARKER}
 
 
@@ -67,39 +64,22 @@ def test_changed_base_is_noticed(toy_options: options.Options) -> None:
     assert source.prepare_source(toy_options) / "base" == base
 
 
+@pytest.mark.parametrize("there", [True, False])
 def test_tag_is_fetched_where_debian_has_no_package(
-    toy: Path, toy_series: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
 ) -> None:
     def gone() -> None:
         raise debian.NotOffered("apt's sources list no Debian archive")
 
     monkeypatch.setattr(debian, "list_archives", gone)
-    monkeypatch.setattr(source, "UPSTREAM", f"file://{toy}")
-    chosen = options.read_options({"BUILD": str(tmp_path)})
-    base = source.prepare_source(chosen, toy_series) / "base"
-    assert command.git(base, "rev-parse", "base") == command.git(toy, "rev-parse", "v7.3-rc7^{}")
-    assert command.git(base, "rev-list", "--count", "base") == "1"
-    assert (base / "mm.c").exists()
-
-
-def test_fetched_tag_is_not_what_the_patches_were_made_from(
-    toy: Path, toy_series: Path, tmp_path: Path
-) -> None:
-    blobs = topics.read_blobs(topics.list_topics(toy_series))
-    assert blobs == {"mm.c": command.git(toy, "rev-parse", "v7.3-rc7:mm.c")[:12]}
-    command.git(toy, "tag", "-f", "v7.3-rc7", "HEAD")
-    with pytest.raises(
-        errors.UserError, match=r"were not made from the mm.c in v7.3-rc7 of file://"
-    ):
-        source.fetch_tag(tmp_path / "base", blobs, f"file://{toy}")
-
-
-def test_nothing_can_be_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def gone() -> None:
-        raise debian.NotOffered("apt's sources list no Debian archive")
-
-    monkeypatch.setattr(debian, "list_archives", gone)
-    monkeypatch.setattr(source, "UPSTREAM", f"file://{tmp_path}/nowhere")
-    with pytest.raises(errors.UserError, match=r"no Debian archive, and .*nowhere.* set LINUX="):
-        source.prepare_source(options.read_options({"BUILD": str(tmp_path)}))
-    assert not list(tmp_path.glob("source-*"))
+    monkeypatch.setattr(source, "UPSTREAM", f"file://{toy if there else tmp_path / 'nowhere'}")
+    chosen = options.read_options({"BUILD": str(tmp_path / "build")})
+    (tmp_path / "build").mkdir()
+    if there:
+        base = source.prepare_source(chosen) / "base"
+        tag = command.git(toy, "rev-parse", "v7.3-rc7^{}")
+        assert command.git(base, "rev-list", "base") == tag and (base / "mm.c").exists()
+    else:
+        with pytest.raises(errors.UserError, match=r"no Debian archive, and .*nowhere.* set LINUX"):
+            source.prepare_source(chosen)
+        assert not list(tmp_path.glob("build/source-*"))
