@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What is installed before a target runs, on a machine whose apt, sudo and pip are scripts."""
 
+import dataclasses
 import os
 import re
 import shutil
@@ -51,6 +52,12 @@ class Fake:
         for name in ("installed", "lacks", "calls"):
             (home / name).touch()
         self.path = f"{home}:{os.environ['PATH']}"
+        self.build = home.parent / "build"
+        self.options = options.read_options({"BUILD": str(self.build)})
+
+    def provide(self, what: str) -> None:
+        """Provide what a target needs, with a build folder that is not there at first."""
+        setup.provide(what, self.options)
 
     def has(self, sign: str) -> bool:
         """Tell whether a package with this sign was installed."""
@@ -80,13 +87,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
     return made
 
 
-@pytest.fixture
-def chosen_build(tmp_path: Path) -> options.Options:
-    """Options with a build folder that is not there yet."""
-    return options.read_options({"BUILD": str(tmp_path / "build")})
-
-
-def make(target: str, fake: Fake, checkout: Path = folders.ROOT, **env: str) -> str:
+def make(target: str, fake: Fake, env: dict[str, str], checkout: Path = folders.ROOT) -> str:
     """Run a target of make that must fail, by fakes, and return what it says."""
     done = subprocess.run(
         ["make", "-s", "-C", checkout, target],
@@ -100,18 +101,24 @@ def make(target: str, fake: Fake, checkout: Path = folders.ROOT, **env: str) -> 
     return done.stdout + done.stderr
 
 
+BAD_BUILD = "error: BUILD={}/a b has a space or a colon in it"
+
+
 @pytest.mark.parametrize(
-    ("target", "name"),
+    ("target", "env", "told"),
     [
-        *((target, "a b") for target in ("setup", "bench", "tools", "test", "review", "clean")),
-        ("setup", "a:b"),
-        ("setup", "a'b c"),
+        *((target, {"BUILD": "a b"}, BAD_BUILD) for target in ("setup", "test", "review", "clean")),
+        ("setup", {"BUILD": "a:b"}, "error: BUILD={}/a:b has a space or a colon in it"),
+        ("setup", {"BUILD": "a'b c"}, "error: BUILD={}/a'b c has a space or a colon in it"),
+        ("bench", {"SIZE": "1T"}, "error: SIZE=1T must be a whole number of GiB"),
     ],
 )
-def test_bad_build_installs_nothing(target: str, name: str, fake: Fake, tmp_path: Path) -> None:
+def test_bad_variable_installs_nothing(
+    target: str, env: dict[str, str], told: str, fake: Fake, tmp_path: Path
+) -> None:
     before = sorted(tmp_path.iterdir())
-    said = make(target, fake, BUILD=str(tmp_path / name))
-    assert f"error: BUILD={tmp_path / name} has a space or a colon in it" in said
+    build = str(tmp_path / env.get("BUILD", "build"))
+    assert told.format(tmp_path) in make(target, fake, env | {"BUILD": build})
     assert fake.take_calls() == []
     assert sorted(tmp_path.iterdir()) == before
 
@@ -125,26 +132,20 @@ def test_empty_build_is_the_default(words: list[str], told: str) -> None:
     assert command.run([*show, *words], "make", cwd=folders.ROOT) == f"{told}\n"
 
 
-def test_other_bad_variable_installs_nothing(fake: Fake, tmp_path: Path) -> None:
-    said = make("bench", fake, BUILD=str(tmp_path / "build"), SIZE="1T")
-    assert "error: SIZE=1T must be a whole number of GiB" in said
-    assert fake.take_calls() == [] and not (tmp_path / "build").exists()
-
-
 def test_bad_checkout_installs_nothing(fake: Fake, tmp_path: Path) -> None:
     checkout = tmp_path / "my checkout"
     shutil.copytree(folders.ROOT / "harness", checkout / "harness")
     shutil.copy(folders.ROOT / "Makefile", checkout)
-    said = make("setup", fake, checkout, BUILD=str(tmp_path / "build"))
+    said = make("setup", fake, {"BUILD": str(fake.build)}, checkout)
     assert f"error: the checkout={checkout} has a space" in said
     assert fake.take_calls() == []
 
 
-def test_foreign_build_installs_nothing(fake: Fake, chosen_build: options.Options) -> None:
-    chosen_build.build.mkdir()
-    (chosen_build.build / "thesis").touch()
+def test_foreign_build_installs_nothing(fake: Fake) -> None:
+    fake.build.mkdir()
+    (fake.build / "thesis").touch()
     with pytest.raises(errors.UserError, match="holds files that are not the harness's"):
-        setup.provide("bench", chosen_build)
+        fake.provide("bench")
     assert fake.take_calls() == []
 
 
@@ -157,23 +158,21 @@ def test_standard_library_is_enough(module: str) -> None:
     assert done.returncode == 0, done
 
 
-def test_second_time_does_nothing(
-    fake: Fake, chosen_build: options.Options, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_second_time_does_nothing(fake: Fake, capfd: pytest.CaptureFixture[str]) -> None:
     (fake.home / "installed").write_text("bc\nflex\n")
-    setup.provide("bench", chosen_build)
+    fake.provide("bench")
     packages = [*setup.BASE, *setup.FETCHING, "qemu-system-x86"]
     missing = [name for name in packages if name not in ("bc", "flex")]
     assert fake.take_calls("apt-get") == [
         "apt-get -q update",
         f"apt-get -q -y --no-install-recommends install {' '.join(missing)}",
     ]
-    assert (chosen_build.build / "venv/bin/python").exists()
+    assert (fake.build / "venv/bin/python").exists()
     fake.take_calls()
     capfd.readouterr()
     # Not even the lock is taken, so that two runs can begin at once.
-    with folders.lock_build(chosen_build.build):
-        setup.provide("bench", chosen_build)
+    with folders.lock_build(fake.build):
+        fake.provide("bench")
     assert fake.take_calls() == []
     assert capfd.readouterr() == ("", "")
 
@@ -214,17 +213,14 @@ def test_packages_of_an_architecture() -> None:
     assert len(tests) == len(set(tests))
 
 
-def test_outbox_has_b4(fake: Fake, chosen_build: options.Options) -> None:
+def test_outbox_has_b4() -> None:
     text = (folders.ROOT / "Makefile").read_text()
     [what] = re.findall(r"^outbox:\n\t@\$\(SETUP\) (\w+)$", text, re.M)
-    setup.provide(what, chosen_build)
     lists = setup.list_requirements(setup.NEEDS[what].python)
     assert any("\nb4==" in path.read_text() for path in lists)
 
 
-def test_other_distribution(
-    fake: Fake, chosen_build: options.Options, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_distribution(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     """It names what is missing, and goes on when all is there."""
     monkeypatch.setattr(setup, "has_apt", lambda: False)
     packages = setup.list_packages(setup.NEEDS["bench"], "x86_64")
@@ -232,31 +228,27 @@ def test_other_distribution(
     (fake.home / "installed").write_text("\n".join({*packages} - {"libelf-dev", "bc"}))
     told = "install these and run this again: bc (Debian's bc), gcc gelf.h (Debian's libelf-dev)"
     with pytest.raises(errors.UserError, match=f"^{re.escape(told)}$"):
-        setup.provide("bench", chosen_build)
+        fake.provide("bench")
     fake.put("installed", "\n".join(packages))
-    setup.provide("bench", chosen_build)
-    assert (chosen_build.build / "venv/bin/python").exists()
+    fake.provide("bench")
+    assert (fake.build / "venv/bin/python").exists()
     assert fake.take_calls("apt-get") == []
 
 
-def test_other_machine(
-    fake: Fake, chosen_build: options.Options, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_machine(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = os.uname_result(("Linux", "host", "6.1", "", "aarch64"))
     monkeypatch.setattr("os.uname", lambda: machine)
     with pytest.raises(
         errors.UserError, match="^this host is aarch64: kernels are built on x86-64"
     ):
-        setup.provide("bench", chosen_build)
-    assert fake.take_calls() == [] and not chosen_build.build.exists()
-    setup.provide("check", chosen_build)
+        fake.provide("bench")
+    assert fake.take_calls() == [] and not fake.build.exists()
+    fake.provide("check")
 
 
-def test_broken_source_is_a_warning(
-    fake: Fake, chosen_build: options.Options, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_broken_source_is_a_warning(fake: Fake, capfd: pytest.CaptureFixture[str]) -> None:
     fake.put("update")
-    setup.provide("bench", chosen_build)
+    fake.provide("bench")
     assert "warning: apt-get update failed (see above)\n" in capfd.readouterr().err
     assert "bison" in (fake.home / "installed").read_text()
 
@@ -270,147 +262,112 @@ ADVICE = "as root, run 'apt-get install build-essential bc"
         (0, "install", rf"^packages could not be installed \(see above\): {ADVICE}.* this again$"),
         (1000, "refusal", rf"^packages could not be installed \(see above\): {ADVICE}"),
         (1000, "no sudo", f"^packages are missing, and there is no sudo: {ADVICE}"),
+        (1000, "", "^gcc gelf.h is missing, but was installed$"),
     ],
 )
 def test_packages_that_cannot_be_installed(
-    fake: Fake,
-    chosen_build: options.Options,
-    monkeypatch: pytest.MonkeyPatch,
-    user: int,
-    fault: str,
-    told: str,
+    fake: Fake, monkeypatch: pytest.MonkeyPatch, user: int, fault: str, told: str
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: user)
-    fake.put(fault)
     if fault == "no sudo":
         (fake.home / "sudo").unlink()
         monkeypatch.setenv("PATH", str(fake.home))
+    elif fault:
+        fake.put(fault)
+    else:
+        monkeypatch.setattr(setup, "is_there", lambda sign: sign != "gcc gelf.h" and fake.has(sign))
     with pytest.raises(errors.UserError, match=told):
-        setup.provide("bench", chosen_build)
-    assert not (chosen_build.build / "venv").exists()
+        fake.provide("bench")
+    assert not (fake.build / "venv").exists()
+    assert fake.take_calls("sudo") == ["sudo"] * (user > 0 and fault != "no sudo")
 
 
-def test_package_without_what_it_should_bring(
-    fake: Fake, chosen_build: options.Options, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(setup, "is_there", lambda sign: sign != "gcc gelf.h")
-    with pytest.raises(errors.UserError, match="^gcc gelf.h is missing, but was installed$"):
-        setup.provide("bench", chosen_build)
-
-
-def test_user_with_sudo(
-    fake: Fake, chosen_build: options.Options, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("os.geteuid", lambda: 1000)
-    setup.provide("bench", chosen_build)
-    assert fake.take_calls("sudo") == ["sudo"]
-
-
-def test_optional_packages(
-    fake: Fake, chosen_build: options.Options, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_optional_packages(fake: Fake, capsys: pytest.CaptureFixture[str]) -> None:
     fake.put("lacks", "gcc-s390x-linux-gnu")
-    setup.provide("test-all", chosen_build)
+    fake.provide("test-all")
     [warning] = capsys.readouterr().err.splitlines()
     assert warning.startswith("warning: packages could not be installed")
     assert "'apt-get install gcc-s390x-linux-gnu'" in warning and "is skipped" in warning
     assert "gcc-riscv64-linux-gnu" in (fake.home / "installed").read_text()
 
 
-def test_environment_is_whole_or_as_before(fake: Fake, chosen_build: options.Options) -> None:
-    build = chosen_build.build
+def test_environment_is_whole_or_as_before(fake: Fake) -> None:
+    build = fake.build
     fake.put("pip", "WARNING: Retrying after connection broken\nERROR: No matching distribution")
     with pytest.raises(errors.UserError, match=r"Retrying .*/venv.log\): check the network$"):
-        setup.provide("bench", chosen_build)
+        fake.provide("bench")
     assert not [path for path in build.iterdir() if path.is_dir() or path.is_symlink()]
     (fake.home / "pip").unlink()
-    setup.provide("bench", chosen_build)
+    fake.provide("bench")
     before = os.readlink(build / "venv")
     fake.put("pip", "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES")
     with pytest.raises(errors.UserError, match=r"DO NOT MATCH THE HASHES \(full log: .*log\)$"):
-        setup.provide("test", chosen_build)
+        fake.provide("test")
     assert os.readlink(build / "venv") == before
     assert [path.name for path in build.iterdir() if path.is_dir()].count(before) == 1
 
 
-def test_half_an_environment_is_made_anew(fake: Fake, chosen_build: options.Options) -> None:
+def test_half_an_environment_is_made_anew(fake: Fake) -> None:
     """One that a killed run left at its place is not taken for whole."""
-    build = chosen_build.build
-    left = build / setup.name_environment(build, "bench")
-    with folders.lock_build(build):
+    left = fake.build / setup.name_environment(fake.build, "bench")
+    with folders.lock_build(fake.build):
         (left / "bin").mkdir(parents=True)
     (left / "bin/python").touch()
-    setup.provide("bench", chosen_build)
-    assert (build / "venv/bin/python").stat().st_size
+    fake.provide("bench")
+    assert (fake.build / "venv/bin/python").stat().st_size
 
 
-def test_environment_is_made_under_the_lock(fake: Fake, chosen_build: options.Options) -> None:
-    setup.provide("bench", chosen_build)
+def test_environment_is_made_under_the_lock(fake: Fake) -> None:
+    fake.provide("bench")
     fake.take_calls()
-    with (
-        folders.lock_build(chosen_build.build),
-        pytest.raises(errors.UserError, match="another run"),
-    ):
-        setup.provide("test", chosen_build)
+    with folders.lock_build(fake.build), pytest.raises(errors.UserError, match="another run"):
+        fake.provide("test")
     assert fake.take_calls() == []
 
 
 def test_what_an_environment_is_made_anew_for(
-    fake: Fake, chosen_build: options.Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def is_made() -> bool:
-        setup.provide("bench", chosen_build)
+    def is_made(what: str = "bench") -> bool:
+        fake.provide(what)
         return bool(fake.take_calls("python3 -m venv"))
 
     lists = tmp_path / "requirements"
     shutil.copytree(setup.REQUIREMENTS, lists)
     monkeypatch.setattr(setup, "REQUIREMENTS", lists)
     assert (is_made(), is_made()) == (True, False)
-    with (lists / "bench.txt").open("a") as file:
-        file.write("six==1.17.0\n")
-    assert (is_made(), is_made()) == (True, False)
-    with (lists / "test.txt").open("a") as file:
-        file.write("six==1.17.0\n")
-    assert not is_made()
+    for name, is_read in (("bench", True), ("test", False)):
+        with (lists / f"{name}.txt").open("a") as file:
+            file.write("six==1.17.0\n")
+        assert (is_made(), is_made()) == (is_read, False)
     monkeypatch.setattr(setup, "VERSION", "sys.version_info(major=3, minor=15)")
     assert (is_made(), is_made()) == (True, False)
-    assert len(list(chosen_build.build.glob("venv-*"))) == 1
-    shutil.move(chosen_build.build, tmp_path / "moved")
-    object.__setattr__(chosen_build, "build", tmp_path / "moved")
+    assert len(list(fake.build.glob("venv-*"))) == 1
+    # What the tests need has all that make bench needs.
+    assert [is_made(what) for what in ("check", "test", "bench")] == [True, False, False]
+    shutil.move(fake.build, tmp_path / "moved")
+    fake.options = dataclasses.replace(fake.options, build=tmp_path / "moved")
     assert (is_made(), is_made()) == (True, False)
 
 
-def test_bench_takes_what_test_made(fake: Fake, chosen_build: options.Options) -> None:
-    for what, made in (("bench", True), ("check", True), ("test", False), ("bench", False)):
-        setup.provide(what, chosen_build)
-        assert bool(fake.take_calls("python3 -m venv")) == made, what
-
-
-def test_pip_checks_hashes(fake: Fake, chosen_build: options.Options) -> None:
-    setup.provide("check", chosen_build)
+def test_pip_checks_hashes(fake: Fake) -> None:
+    fake.provide("check")
     calls = fake.take_calls("python3 -m pip")
     assert [re.findall(r"/(\w+)\.txt", call) for call in calls] == [["bench"], ["build"], ["test"]]
     assert all(" --require-hashes " in call for call in calls)
 
 
-@pytest.mark.parametrize("name", setup.LISTS)
-def test_list_has_what_is_asked_for(name: str) -> None:
-    """pip itself refuses what is not pinned, or has no hash."""
-    pinned, asked = (
-        set(re.findall(r"^[\w.-]+==[^\s;]+", path.read_text().lower(), re.M))
-        for path in (setup.REQUIREMENTS / f"{name}.txt", setup.REQUIREMENTS / f"{name}.in")
-    )
-    assert asked and asked <= pinned
-
-
-def test_lists_agree() -> None:
-    """A later list may repeat a package of an earlier one, at the same version."""
-    versions: dict[str, set[str]] = {}
+def test_lists_have_what_is_asked_for() -> None:
+    """pip itself refuses what is not pinned, or has no hash. No list changes an earlier one's."""
+    every: set[str] = set()
     for name in setup.LISTS:
-        text = (setup.REQUIREMENTS / f"{name}.txt").read_text()
-        for package, version in re.findall(r"^([\w.-]+)==(\S+)", text, re.M):
-            versions.setdefault(package, set()).add(version)
-    assert {package for package, found in versions.items() if len(found) > 1} == set()
+        pinned, asked = (
+            set(re.findall(r"^[\w.-]+==[^\s;]+", path.read_text().lower(), re.M))
+            for path in (setup.REQUIREMENTS / f"{name}.txt", setup.REQUIREMENTS / f"{name}.in")
+        )
+        assert asked and asked <= pinned
+        every |= pinned
+    assert len({package.split("==")[0] for package in every}) == len(every)
 
 
 @pytest.mark.parametrize(
