@@ -26,10 +26,7 @@ def list_configs() -> dict[str, KernelConfig]:
 
 
 def show_config(cell: str) -> str:
-    """Return what `make allnoconfig` is given for a cell, or the names of all cells.
-
-    Raises UserError when there is no such cell.
-    """
+    """Return a cell's configuration, or all names of cells; Raises UserError on another name."""
     configs = list_configs()
     if not cell:
         return "\n".join(configs)

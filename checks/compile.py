@@ -173,10 +173,7 @@ class Compilation:
         self.config: set[str] = set()
 
     def configure(self, zone_device: bool) -> None:
-        """Configure the kernel, and make what every object needs.
-
-        Raises UserError when a tool is missing or a line of the configuration vanishes.
-        """
+        """Configure the kernel and prepare it; Raises UserError if a tool or a line is missing."""
         config = self.target.choose(zone_device)
         need_tools(config.missing())
         what = f"the objects ({self.target.name}, {self.source.name})"
@@ -187,10 +184,7 @@ class Compilation:
         self.make("prepare")
 
     def make(self, *targets: str, jobs: int | None = None) -> str:
-        """Run make with W=1 and return what it prints.
-
-        Raises UserError when it fails.
-        """
+        """Run make with W=1 and return what it prints; Raises UserError when it fails."""
         what = f"make {targets[-1]} ({self.target.name}, {self.source.name})"
         return self.target.config.tools.make(
             self.options, self.source, self.out, what, "-s", "W=1", *targets, jobs=jobs

@@ -57,10 +57,7 @@ def write_report(
     log: Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Path:
-    """Run a kunit.py that is to write report, and return report.
-
-    kunit.py also fails when a test did. Raises UserError only when it writes no report.
-    """
+    """Return the report of a kunit.py; Raises UserError only if it writes none: tests may fail."""
     report.unlink(missing_ok=True)
     try:
         run([*command, f"--json={report}"], what, log=log, env=env)
@@ -71,10 +68,7 @@ def write_report(
 
 
 def parse_log(source: Path, log: Path, what: str) -> Path:
-    """Return the report that the kunit.py of the worktree source makes of a log, beside the log.
-
-    Raises UserError when it makes none.
-    """
+    """Return the report that the kunit.py of source makes of a log; Raises UserError if none."""
     command = make_command(source, "parse", log)
     return write_report(command, f"{what}: reading {log}", log.with_suffix(".json"))
 

@@ -180,10 +180,7 @@ def judge_report(report: Path, suites: Sequence[str], what: str, log: Path) -> i
 
 
 def parse_log(source: Path, log: Path, suites: Sequence[str], what: str) -> int:
-    """Return the number of passed cases in a console's log, which the tree's own parser reads.
-
-    Raises UserError as judge_report() does.
-    """
+    """Return how many cases passed in a console's log; Raises UserError as judge_report() does."""
     return judge_report(ktap.parse_log(source, log, what), suites, what, log)
 
 

@@ -54,10 +54,7 @@ def list_checks(scripts: str) -> list[str]:
 
 
 def make_image(options: Options, source: Path) -> Path:
-    """Return the initramfs with what guest/robustness calls.
-
-    Raises UserError if one of these programs is not installed.
-    """
+    """Return the initramfs for guest/robustness; Raises UserError if a program is missing."""
     more = compile_program(options, "use")
     for program in (find_program(name, "tools") for name in PROGRAMS):
         more[f"bin/{program.name}"] = program.read_bytes()

@@ -159,10 +159,7 @@ def find_missing(packages: Iterable[str]) -> list[str]:
 
 
 def install_packages(packages: Sequence[str]) -> None:
-    """Install packages with one line of apt-get, all or none.
-
-    The terminal stays ours, as sudo asks for the password there. Raises UserError when it fails.
-    """
+    """Install packages with one line of apt-get, all or none; Raises UserError when it fails."""
     announce(f"installing packages: {' '.join(packages)}")
     root = [] if os.geteuid() == 0 else ["sudo"]
     advice = f"as root, run 'apt-get install {' '.join(packages)}', then this again"

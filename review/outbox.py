@@ -190,10 +190,7 @@ def write_sets(
     project: Path,
     outbox: Path,
 ) -> list[Path]:
-    """Write the topics, the lowest first and each in its version, to outbox/TOPIC-vN.
-
-    All of these folders appear, or none.
-    """
+    """Write the topics, the lowest first, to outbox/TOPIC-vN: all of these folders or none."""
     start = git(trees.base, "rev-parse", "base^{commit}")
     needed, below, written = [f"base-commit: {start}"], "", []
     with scratch(options.build / "outbox.tmp") as home:

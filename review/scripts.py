@@ -29,10 +29,7 @@ FALSE = re.compile(
 def ask_tool(
     command: Sequence[str | Path], where: Path, env: dict[str, str] | None = None
 ) -> list[str]:
-    """Return the lines that a checking tool prints in where; it may end with status 1.
-
-    Raises UserError when it cannot be run.
-    """
+    """Return the lines of a tool that may end with status 1; Raises UserError if it cannot run."""
     said = run(command, Path(command[0]).name, fine=(0, 1), env=env, cwd=where)
     return [line for line in said.splitlines() if line.strip()]
 

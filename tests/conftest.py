@@ -93,10 +93,7 @@ def image(chosen: options.Options, trees: tree.Trees) -> Path:
 
 @pytest.fixture(scope="session")
 def build(chosen: options.Options, trees: tree.Trees) -> Build:
-    """Return a function that builds base or series with a configuration, once.
-
-    It skips the test when a tool is missing.
-    """
+    """Return a function that builds base or series once, or skips where a tool is missing."""
 
     @functools.cache
     def made(name: str, config: KernelConfig = MEASURED) -> images.Kernel:

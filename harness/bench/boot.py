@@ -51,10 +51,7 @@ class Run:
 def boot_shape(
     setup: Setup, kernel: Kernel, gib: int, cpus: int, nodes: int, log: Path, what: str
 ) -> Boot:
-    """Boot a kernel once and return what it tells.
-
-    Raises UserError when the guest fails, or when its console is not complete and clean.
-    """
+    """Boot once and return what the kernel tells; Raises UserError unless the console is clean."""
     # With a random place of the kernel, memory is split in other ways in each boot.
     words = "zdm.do=zones nokaslr"
     guest = Guest(kernel, setup.image, setup.accelerator, 0, words, gib, cpus=cpus, nodes=nodes)

@@ -100,10 +100,7 @@ def name_console(what: str, log: Path) -> Iterator[None]:
 def read_boot(
     text: str, kernel: Kernel, rebinds: int, pages: Mapping[str, int], what: str, log: Path
 ) -> dict[str, console.Times]:
-    """Return the times in a console's text, which log keeps.
-
-    Raises UserError where read_times() raises BadConsole.
-    """
+    """Return the times in a console's text; Raises UserError where read_times() objects."""
     with name_console(what, log):
         return console.read_times(text, kernel.release, rebinds, pages)
 
@@ -111,10 +108,7 @@ def read_boot(
 def measure_boot(
     options: Options, kernel: Kernel, image: Path, accelerator: str, log: Path, what: str
 ) -> dict[str, console.Times]:
-    """Boot a kernel once and return the times of each device.
-
-    Raises UserError when the guest fails, or when its console is not complete and clean.
-    """
+    """Boot once and return each device's times; Raises UserError unless the console is clean."""
     words = f"zdm.do=rebind zdm.rebinds={options.rebinds}"
     devices = list_devices(kernel.arch)
     guest = Guest(kernel, image, accelerator, options.gib, words, devices=devices)

@@ -14,10 +14,7 @@ from harness.vm.devices import DEVICES, Device
 
 
 def draw_panel(axes: Axes, samples: dict[str, Any], device: Device) -> None:
-    """Draw one device: a bar for the mean and a dot for each rebind, for both kernels.
-
-    The memmap and the whole bind stand side by side.
-    """
+    """Draw one device: bars of means, dots of rebinds, by kernel, for memmap and whole bind."""
     scatter = random.Random(1)
     for group, kind in enumerate(("memmap", "bind")):
         means = {}

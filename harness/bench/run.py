@@ -10,10 +10,7 @@ from harness.core.stages import run_stage
 
 
 def run_bench(options: Options) -> None:
-    """Measure, write the table and the plot, and print the table.
-
-    Raises UserError when a build or a boot fails.
-    """
+    """Measure, write table and plot, and print the table; Raises UserError as the stages do."""
     folder = measure_kernels(options)
     announce("writing the table and the plot")
     print(f"\n{write_report(folder)}")

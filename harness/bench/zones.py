@@ -53,10 +53,7 @@ class Boot:
         return sum(zone.managed for zone in self.zones)
 
     def count_deferred(self) -> int:
-        """Return the number of struct pages that deferred initialisation fills.
-
-        That is the highest zone of each node without its first section.
-        """
+        """Return how many pages are deferred: each node's highest zone less its first section."""
         highest = {zone.node: zone.managed for zone in self.zones}
         return sum(highest.values()) - SECTION_PAGES * len(highest)
 
@@ -82,10 +79,7 @@ def find_one(lines: list[str], pattern: re.Pattern[str], what: str) -> re.Match[
 
 
 def read_boot(console: str, release: str, nodes: int) -> Boot:
-    """Return what a whole console log tells of a boot.
-
-    Raises BadConsole as split_console() does, and when something is missing or told twice.
-    """
+    """Return what a console tells of a boot; Raises BadConsole if a part is missing or twice."""
     lines = split_console(console, release)
     deferred = [match for line in lines if (match := DEFERRED.match(line))]
     if sorted(int(match["node"]) for match in deferred) != list(range(nodes)):

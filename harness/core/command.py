@@ -65,10 +65,7 @@ def spawn(
 
 
 def end(child: subprocess.Popen[str]) -> None:
-    """End a child of spawn() and everything that it started.
-
-    make gets PATIENCE seconds to delete the files that it was writing.
-    """
+    """End a child of spawn() and all that it started; make gets PATIENCE seconds to clean up."""
     for sig in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
             os.killpg(child.pid, sig)
@@ -119,10 +116,7 @@ def run(
 
 
 def git(where: Path, *args: str | Path) -> str:
-    """Run git in where and return its output, stripped.
-
-    It ignores the configuration of the user and of the system.
-    """
+    """Run git in where, without the settings of user and system; return its output, stripped."""
     plain = {
         "GIT_CONFIG_GLOBAL": "/dev/null",
         "GIT_CONFIG_NOSYSTEM": "1",

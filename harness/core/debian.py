@@ -124,10 +124,7 @@ class Apt:
         raise NotOffered(f"Debian ({', '.join(suites)}) does not offer {package}")
 
     def fetch(self, package: str, version: str) -> Path:
-        """Fetch a package and return its file.
-
-        Of a source package that is the .dsc, with its other files beside it.
-        """
+        """Fetch a package and return its file: the .deb, or the .dsc beside its other files."""
         args = ["download"] if self.kind == "deb" else ["source", "--download-only"]
         run(
             ["apt-get", *self.options, *args, f"{package}={version}"],
@@ -138,10 +135,7 @@ class Apt:
         return file
 
     def fetch_with_dependencies(self, packages: Sequence[str]) -> list[Path]:
-        """Fetch packages with all their dependencies and return the files.
-
-        Packages that are installed already are left out.
-        """
+        """Fetch packages and their dependencies that are not installed, and return the files."""
         args = ["--yes", "--no-install-recommends", "--download-only", "install", *packages]
         run(["apt-get", *self.options, *args], f"fetching {', '.join(packages)}")
         return sorted((self.folder / "cache/archives").glob("*.deb"))

@@ -19,10 +19,7 @@ UNUSABLE = re.compile(r"[\s:]")
 
 
 def check_path(name: str, path: Path) -> None:
-    """Raise UserError if kbuild cannot work under path.
-
-    name is what the message calls it.
-    """
+    """Raise UserError if kbuild cannot work under path, which the message calls NAME."""
     if UNUSABLE.search(str(path)):
         raise UserError(
             f"{name}={path} has a space or a colon in it, which kbuild refuses: use another folder"
@@ -30,10 +27,7 @@ def check_path(name: str, path: Path) -> None:
 
 
 def need_disk(where: Path, gib: float, what: str) -> None:
-    """Raise UserError unless the file system of where has gib GiB free.
-
-    what is what the message says needs them.
-    """
+    """Raise UserError, which names what needs them, unless where has gib GiB free."""
     free = shutil.disk_usage(where).free / 2**30
     if free < gib:
         raise UserError(
@@ -43,10 +37,7 @@ def need_disk(where: Path, gib: float, what: str) -> None:
 
 
 def mark_build(build: Path) -> None:
-    """Make the build folder if it does not exist, and mark it as ours.
-
-    Raises UserError when the folder holds other files.
-    """
+    """Make the build folder and mark it as ours; Raises UserError if it holds other files."""
     build.mkdir(parents=True, exist_ok=True)
     if (build / MARKER).exists():
         return

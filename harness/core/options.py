@@ -55,10 +55,7 @@ class Options:
 
 
 def read_count(env: Mapping[str, str], name: str, default: int, most: int) -> int:
-    """Return the variable as a number from 1 to most.
-
-    Raises UserError when it is anything else.
-    """
+    """Return the variable as a number from 1 to most; Raises UserError on anything else."""
     text = env.get(name) or str(default)
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= most:
         raise UserError(f"{name}={text} must be a whole number from 1 to {most}")
@@ -66,10 +63,7 @@ def read_count(env: Mapping[str, str], name: str, default: int, most: int) -> in
 
 
 def read_choice(env: Mapping[str, str], name: str, choices: tuple[str, ...], default: str) -> str:
-    """Return the variable as one of choices, or default if it is empty.
-
-    Raises UserError when it is anything else.
-    """
+    """Return the variable, or default if it is empty; Raises UserError unless it is a choice."""
     text = env.get(name) or default
     if text not in (default, *choices):
         raise UserError(f"{name}={text} must be one of {', '.join(choices)}")
@@ -89,10 +83,7 @@ def read_size(env: Mapping[str, str], default: int) -> int:
 
 
 def read_options(env: Mapping[str, str] = os.environ) -> Options:
-    """Return the options that the environment sets.
-
-    Raises UserError when a variable is bad; the message names it.
-    """
+    """Return the options that the environment sets; Raises UserError on a bad variable."""
     accel = read_choice(env, "ACCEL", ACCELS, "")
     arch = read_choice(env, "ARCH", GUESTS, GUESTS[0])
     if accel == "kvm" and arch != GUESTS[0]:

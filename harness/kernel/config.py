@@ -73,10 +73,7 @@ def find_vanished(fragment: str, config: str) -> list[str]:
 def configure(
     options: Options, config: KernelConfig, source: Path, out: Path, what: str, more: str = ""
 ) -> None:
-    """Write out/.config for the worktree source from config and the lines of more.
-
-    Messages call the kernel what. Raises UserError when a line vanishes.
-    """
+    """Write out/.config for source from config and more; Raises UserError when a line vanishes."""
     out.mkdir(parents=True, exist_ok=True)
     fragment = config.text() + more
     (out / "fragment").write_text(fragment)

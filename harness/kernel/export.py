@@ -80,10 +80,7 @@ def export_topics(repository: Path, stack: list[Path]) -> None:
 
 
 def export_series(options: Options) -> None:
-    """Export every topic.
-
-    Raises UserError when the branch does not exist or has uncommitted changes.
-    """
+    """Export all topics; Raises UserError without the branch, or if it has uncommitted changes."""
     worktrees = source.prepare_source(options)
     if not (worktrees / "series").exists():
         raise UserError(f"{worktrees / 'series'} does not exist: run 'make tree' first")

@@ -25,11 +25,7 @@ class Patch:
 
 
 def list_patches(worktrees: Path, series: Path = ROOT / "series") -> list[Patch]:
-    """Return every patch of series/ in order.
-
-    The branch `series` below worktrees must be up to date; see apply_series() in
-    harness.kernel.tree.
-    """
+    """Return the patches of series/ in order; apply_series() must have made the branch."""
     commits = git(worktrees / "base", "rev-list", "--reverse", "base..series").split()
     mails = [patch for topic in list_topics(series) for patch in list_files(topic)]
     parents = [git(worktrees / "base", "rev-parse", "base^{commit}"), *commits]

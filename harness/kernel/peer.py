@@ -49,10 +49,7 @@ def is_patch(mail: bytes) -> bool:
 
 
 def split_mails(where: Path, into: Path) -> dict[Path, str]:
-    """Write each patch in where to a file of its own, and return these in order with their names.
-
-    Raises UserError when there is no patch.
-    """
+    """Return a file for each patch in where, in order, with its name; Raises UserError if none."""
     patches = {}
     for number, mbox in enumerate(list_mboxes(where)):
         made = into / str(number)
@@ -95,10 +92,7 @@ def apply_mails(base: Path, where: Path) -> str:
 
 
 def find_peer(options: Options, base: Path) -> str:
-    """Return the commit that PEER= names in the user's clone or in the base's repository.
-
-    Raises UserError if there is none.
-    """
+    """Return the commit that PEER= names, in LINUX= or the base; Raises UserError if none."""
     for repository in filter(None, (options.linux, base)):
         with contextlib.suppress(UserError):
             return git(repository, "rev-parse", "--verify", "-q", f"{options.peer}^{{commit}}")

@@ -30,10 +30,7 @@ DISK_GIB = 4.5
 
 
 def read_version(makefile: str) -> str:
-    """Return the version in the text of a kernel's top Makefile, such as 7.3.0-rc7.
-
-    Returns an empty string for any other text.
-    """
+    """Return the version that the text of a kernel's Makefile tells, such as 7.3.0-rc7, or ''."""
     parts = [
         re.search(rf"^{name} =[ \t]*(\S*)$", makefile, re.M)
         for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL", "EXTRAVERSION")
@@ -128,10 +125,7 @@ def fetch_tag(made: Path, url: str) -> None:
 
 
 def fetch_base(fetched: Path, made: Path) -> None:
-    """Create the repository made from Debian's package or, without one, from the kernel's own.
-
-    Raises UserError when neither can be fetched.
-    """
+    """Make the repository from Debian's package or else UPSTREAM; Raises UserError if it cannot."""
     other = "set LINUX= to a clone of the kernel"
     try:
         unpack_package(Apt(fetched), made, PACKAGE, SUITES)

@@ -20,10 +20,7 @@ SECONDS = 15
 
 @dataclass(frozen=True)
 class Toolchain:
-    """An architecture and its compiler: clang if llvm is set, else gcc.
-
-    llvm is the suffix of the LLVM tools, such as -19.
-    """
+    """An architecture and its compiler: gcc, or clang if llvm is its suffix, such as -19."""
 
     architecture: Architecture = X86_64
     llvm: str = ""
@@ -100,10 +97,7 @@ def compile_like_mm_init(out: Path, source: Path, made: Path, *flags: str) -> Pa
 
 
 def make_variables(options: Options) -> dict[str, str]:
-    """Return the environment variables of a build.
-
-    They put ccache under build/, and keep the host's name and the time out of the kernel.
-    """
+    """Return the variables of a build: ccache under build/, and no host or time in the kernel."""
     return {
         "CCACHE_DIR": str(options.build / "ccache"),
         "CCACHE_MAXSIZE": "4G",

@@ -73,10 +73,7 @@ def format_readme(all_samples: dict[str, Samples]) -> str:
 
 
 def write_results(folders: dict[str, Path], all_samples: dict[str, Samples], results: Path) -> Path:
-    """Copy what the replays left to results/DATE-CPU, with README.md, and return that folder.
-
-    Raises UserError when it exists.
-    """
+    """Return results/DATE-CPU with the results and README.md; Raises UserError if it exists."""
     where = results / name_folder(next(iter(all_samples.values())))
     if where.exists():
         raise UserError(f"{where} exists: move it away, or commit it and come back tomorrow")

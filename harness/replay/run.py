@@ -53,10 +53,7 @@ class Replay:
 
 
 def compare_kernels(replay: Replay, made: Path) -> str:
-    """Run the checks and return what was compared.
-
-    Raises UserError at a difference, unless it is the peer's.
-    """
+    """Run the checks and return what they print; Raises UserError where the series differs."""
     text = ""
     for what, words in replay.checks.items():
         announce(what)

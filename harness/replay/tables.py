@@ -304,10 +304,7 @@ def fill_markdown(text: str) -> str:
 
 
 def fill_mail(text: str, rows: Sequence[Row]) -> str:
-    """Return the mail with the table made anew that begins with the same words.
-
-    Raises UserError when it has none.
-    """
+    """Return the mail with the table that begins as rows made anew; Raises UserError without it."""
     head = " +".join(re.escape(cell) for cell in rows[0])
     filled, found = re.subn(
         rf"^ +{head}\n(?:.+\n)*", lambda _: format_plain(rows), text, flags=re.M

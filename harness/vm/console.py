@@ -69,10 +69,7 @@ def is_splat(line: str) -> bool:
 
 
 def read_message(line: str) -> str:
-    """Return what guest/init says on this line, without its prefix.
-
-    Returns an empty string for a line of the kernel's.
-    """
+    """Return what guest/init says on this line; an empty string for a line of the kernel's."""
     match = SAY.search(line)
     return match[1] if match else ""
 
@@ -116,10 +113,7 @@ def read_rebind(account: Account, match: re.Match[str], rebinds: int) -> None:
 
 
 def read_account(lines: list[str], names: Iterable[str], rebinds: int) -> Account:
-    """Return what the lines tell of the named devices, in the order of their namespaces.
-
-    Raises BadConsole as read_rebind() does.
-    """
+    """Return what the lines tell of the named devices; Raises BadConsole as read_rebind() does."""
     account = Account({name: Times() for name in names}, {name: [] for name in names})
     stage = ""
     for line in lines:

@@ -22,20 +22,14 @@ SELFTEST = ("mm/zone_device_memmap.sh", "kselftest/ktap_helpers.sh")
 
 
 def make_entry(name: str, mode: int, number: int, data: bytes = b"") -> bytes:
-    """Return one member of a cpio archive in the newc format.
-
-    The kernel's documentation calls it the initramfs buffer format.
-    """
+    """Return one member of a cpio archive in the newc format, which the kernel unpacks."""
     fields = (number, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name) + 1, 0)
     head = b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0"
     return head + b"\0" * (-len(head) % 4) + data + b"\0" * (-len(data) % 4)
 
 
 def pack_archive(files: dict[str, bytes], links: dict[str, str]) -> bytes:
-    """Return a cpio archive of executable files and symbolic links.
-
-    The same input gives the same bytes.
-    """
+    """Return a cpio archive of executable files and links, the same bytes for the same input."""
     folders = {str(parent) for name in [*files, *links] for parent in Path(name).parents} - {"."}
     members = [
         (name, stat.S_IFDIR | 0o755, b"")
@@ -64,10 +58,7 @@ def make_initramfs(
     name: str = "initramfs",
     more: Mapping[str, bytes] = MappingProxyType({}),
 ) -> Path:
-    """Make the initramfs, with the selftest of the worktree source and more files; return its path.
-
-    It is made again each time, which takes a second.
-    """
+    """Make the initramfs, with the selftest of source and more files, and return its path."""
     announce("making the initramfs")
     files = {
         "init": (ROOT / "guest/init").read_bytes(),

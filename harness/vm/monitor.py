@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""QEMU's monitor, by which a guest asks for commands such as device_add.
-
-The guest says "monitor: COMMAND" on its console.
-"""
+"""QEMU's monitor, which gets each command that a guest asks for by "monitor: COMMAND"."""
 
 import json
 import socket
@@ -29,10 +26,7 @@ class Monitor:
         return ("-qmp", f"unix:{self.path},server=on,wait=off")
 
     def obey(self, spoken: str) -> None:
-        """Give QEMU the command that the guest asks for, if it asks for one.
-
-        Raises UserError if QEMU has anything to say about it.
-        """
+        """Give QEMU the command that a guest asks for; Raises UserError if QEMU objects to it."""
         if not spoken.startswith(ASKED):
             return
         line = spoken.removeprefix(ASKED)

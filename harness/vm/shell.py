@@ -116,10 +116,7 @@ def feed(child: subprocess.Popen[str], prompt: bytes) -> None:
 
 
 def open_shell(guest: Guest, port: int = 0) -> None:
-    """Boot a guest of make_guest() on this terminal, or on pipes, until it ends.
-
-    Raises UserError when QEMU fails.
-    """
+    """Boot a guest on this terminal, or on pipes, until it ends; Raises UserError if QEMU fails."""
     if port:
         gdb = "gdb" if guest.kernel.arch == os.uname().machine else "gdb-multiarch"
         print(DEBUG.format(gdb=gdb, folder=guest.kernel.image.parent, port=port), flush=True)

@@ -22,10 +22,7 @@ FOLDERS = ("bin", "sbin", "usr/bin", "usr/sbin")
 
 
 def find_program(program: str, installer: str = "setup") -> Path:
-    """Return the path of a program of the host.
-
-    Raises UserError when it is missing; the message names the target of make that installs it.
-    """
+    """Return the path of a program of the host; Raises UserError, which names what installs it."""
     found = shutil.which(program, path="/usr/bin:/bin:/usr/sbin:/sbin")
     if not found:
         raise UserError(f"{program} is missing: run 'make {installer}'")
@@ -40,10 +37,7 @@ def list_libraries(program: Path) -> list[Path]:
 
 
 def unpack_packages(options: Options) -> Path:
-    """Return the folder of the unpacked packages and dependencies, and make it if needed.
-
-    Raises UserError when there is no network or no such package.
-    """
+    """Return the folder of unpacked packages; Raises UserError when they cannot be fetched."""
     release = find_codename()
 
     def make(new: Path) -> None:
@@ -88,10 +82,7 @@ def collect_needed(root: Path, program: Path) -> dict[str, bytes]:
 
 
 def collect_own() -> dict[str, bytes]:
-    """Return the host's programs and their libraries, by their path in the guest.
-
-    Raises UserError when one is missing, or when busybox is not static.
-    """
+    """Return the host's programs and libraries, by guest path; Raises UserError without one."""
     busybox, *tools = map(find_program, PROGRAMS)
     if "not a dynamic executable" not in run(
         ["sh", "-c", f"ldd {busybox} 2>&1 || :"], "ldd busybox"

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The objects that the series touches compile without a new warning with W=1.
-
-They do so for each architecture, with and without ZONE_DEVICE.
-"""
+"""What the series touches compiles without a new warning with W=1, on each architecture."""
 
 import pytest
 from support import need

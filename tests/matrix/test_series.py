@@ -30,10 +30,7 @@ def test_maintainers(trees: tree.Trees) -> None:
 
 
 def test_round_trip(trees: tree.Trees, tmp_path: Path) -> None:
-    """An export gives the same bytes as series/ has.
-
-    On a later 7.3.y than series/ was exported from, line numbers and blob ids may differ.
-    """
+    """An export gives the bytes of series/, but for line numbers and blob ids on a later 7.3.y."""
     shutil.copytree(folders.ROOT / "series", tmp_path / "series")
     before = contents(tmp_path / "series")
     export.export_topics(trees.series, topics.list_topics(tmp_path / "series"))
