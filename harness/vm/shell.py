@@ -6,12 +6,10 @@ KERNEL= says which kernel; GDB=1 lets QEMU wait for a debugger.
 
 import contextlib
 import os
-import select
 import socket
 import subprocess
 import sys
 import termios
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,9 +29,6 @@ from harness.vm.initramfs import make_initramfs
 
 # Where QEMU waits for a debugger: what its -s takes, but for this machine only.
 PORT = 1234
-CONTROL_D = b"\n\x04"
-# A command may take a Ctrl-D for itself, so another follows after as many seconds.
-AGAIN = 1
 DEBUG = """QEMU waits for a debugger. In another terminal:
     {gdb} {folder}/vmlinux
     (gdb) target remote :{port}
@@ -83,53 +78,20 @@ def keep_terminal() -> Iterator[None]:
             termios.tcsetattr(streams[0], termios.TCSADRAIN, kept)
 
 
-def feed(child: subprocess.Popen[str], prompt: bytes) -> None:
-    """Show what a child of two pipes says, and after its first prompt, hand it our stdin.
-
-    The end of stdin becomes Ctrl-D. Before the prompt nobody reads the guest's serial line, and
-    what comes is lost.
-    """
-    assert child.stdin and child.stdout
-    source, sink, output = sys.stdin.fileno(), child.stdin.fileno(), child.stdout.fileno()
-    told, pending, ready, ended = b"", b"", False, False
-    again = 0.0
-    while True:
-        readers = [output] + [source] * (ready and not ended and not pending)
-        readable, writable, _ = select.select(readers, [sink] * bool(pending), [], AGAIN)
-        if output in readable:
-            if not (chunk := os.read(output, 65536)):
-                return
-            sys.stdout.buffer.write(chunk)
-            sys.stdout.flush()
-            if not ready:
-                told = told[-len(prompt) :] + chunk
-                ready = prompt in told
-        if writable:
-            os.write(sink, pending)
-            pending = b""
-        if source in readable:
-            pending = os.read(source, select.PIPE_BUF)
-            ended = not pending
-        if ended and not pending and time.monotonic() > again:
-            pending = CONTROL_D
-            again = time.monotonic() + AGAIN
+def read_commands() -> dict[str, bytes]:
+    """Return the file of the guest with the commands of a pipe; nothing on a terminal."""
+    return {} if os.isatty(sys.stdin.fileno()) else {"commands": sys.stdin.buffer.read()}
 
 
 def open_shell(guest: Guest, port: int = 0) -> None:
-    """Boot a guest on this terminal, or on pipes, until it ends; Raises UserError if QEMU fails."""
+    """Boot a guest on this terminal until it ends; Raises UserError if QEMU fails."""
     if port:
         gdb = "gdb" if guest.kernel.arch == os.uname().machine else "gdb-multiarch"
         print(DEBUG.format(gdb=gdb, folder=guest.kernel.image.parent, port=port), flush=True)
-    piped = not os.isatty(sys.stdin.fileno())
     with keep_terminal():
-        pipe = subprocess.PIPE if piped else None
-        child = spawn(guest.command(), stdin=pipe, stdout=pipe)
+        piped = not os.isatty(sys.stdin.fileno())
+        child = spawn(guest.command(), stdin=subprocess.DEVNULL if piped else None)
         try:
-            if piped:
-                with contextlib.suppress(BrokenPipeError):
-                    feed(child, f"{guest.kernel.release}# ".encode())
-            else:
-                child.wait()
             if status := child.wait():
                 raise UserError(f"QEMU ended with status {status}")
         finally:
@@ -142,6 +104,7 @@ def run_shell() -> None:
     port = PORT * options.gdb
     if port:
         check_port(port)
+    commands = read_commands()
     # Not for as long as the shell is open: QEMU has read kernel and initramfs by then.
     with lock_build(options.build):
         check_qemu(options.arch)
@@ -149,7 +112,7 @@ def run_shell() -> None:
         kernel = build_kernel(
             options, options.kernel, getattr(trees, options.kernel), BOOTED[options.arch]
         )
-        image = make_initramfs(options, trees.series)
+        image = make_initramfs(options, trees.series, "shell", commands)
         need_memory(options.gib, list_devices(options.arch))
         accel = choose_accel(options, kernel, image)
     announce(f"a shell in {kernel.release} ({accel})")

@@ -20,7 +20,7 @@ from support import Build, choose
 
 from harness.bench import measure
 from harness.core import command, errors, folders, options
-from harness.kernel import images
+from harness.kernel import images, tree
 from harness.replay.drain import CHUNK, find_undrained
 from harness.vm import accel, guest, initramfs
 from harness.vm.devices import DEVICES
@@ -70,13 +70,13 @@ def test_boot_and_rebind(chosen: options.Options, build: Build, image: Path, nam
 def open_shell(
     chosen: options.Options, kernel: images.Kernel, image: Path, port: int = 0
 ) -> Iterator["subprocess.Popen[str]"]:
-    """Open the shell of make shell on pipes, and end it with the block."""
+    """Open the shell of make shell on a pipe, and end it with the block."""
     accelerator = accel.choose_accel(chosen, kernel, image)
     words = [kernel.release, kernel.image, image, accelerator, port]
     with subprocess.Popen(
         [sys.executable, "-B", "-c", SHELL, *map(str, words)],
         cwd=folders.ROOT,
-        stdin=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -88,11 +88,13 @@ def open_shell(
             child.terminate()
 
 
-def test_shell(chosen: options.Options, build: Build, image: Path) -> None:
-    """Piped commands run, and the end of the pipe ends the guest."""
+def test_shell(chosen: options.Options, trees: tree.Trees, build: Build) -> None:
+    """Commands run as if they came through a pipe, and their end ends the guest."""
     kernel = build("series")
+    commands = {"commands": b"uname -r\nndctl list -R | grep dev\nrebind 1\n"}
+    image = initramfs.make_initramfs(chosen, trees.series, "shell", commands)
     with open_shell(chosen, kernel, image) as child:
-        text, _ = child.communicate("uname -r\nndctl list -R | grep dev\nrebind 1\n", timeout=300)
+        text, _ = child.communicate(timeout=300)
     lines = text.replace("\r", "").split("\n")
     assert kernel.release in lines
     regions = {f'    "dev":"region{number}",' for number in range(len(DEVICES))}
