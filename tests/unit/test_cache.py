@@ -45,23 +45,14 @@ def test_keep(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {kept[2].name, "x-y-0123456789ab"}
 
 
-@pytest.mark.parametrize(
-    "file",
-    [
-        "checks/compile.py",
-        "checks/kunit.py",
-        "guest/init",
-        "harness/vm/console.py",
-        "review/builds.py",
-        "configs/guest.config",
-    ],
-)
-def test_every_file_of_the_harness_is_in_its_digest(tmp_path: Path, file: str) -> None:
+def test_every_file_of_the_harness_is_in_its_digest(tmp_path: Path) -> None:
     """A kept result must not outlive a change to any of them."""
-    assert (ROOT / file).exists()
-    (tmp_path / file).parent.mkdir(parents=True)
     digests = set()
-    for text in ("one", "two"):
-        (tmp_path / file).write_text(text)
-        digests.add(cache.digest_harness.__wrapped__(tmp_path))
-    assert len(digests) == 2
+    files = "checks/kunit.py guest/init harness/vm/console.py review/builds.py configs/guest.config"
+    for file in files.split():
+        assert (ROOT / file).exists()
+        (tmp_path / file).parent.mkdir(parents=True)
+        for text in ("one", "two"):
+            (tmp_path / file).write_text(text)
+            digests.add(cache.digest_harness.__wrapped__(tmp_path))
+    assert len(digests) == 10
