@@ -29,6 +29,9 @@ def test_firmware_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 KERNEL = images.Kernel("base", "7.3.0-rc7-base", Path("bzImage"))
+GUEST = guest.Guest(KERNEL, Path("initramfs"), "tcg", 1)
+# A QEMU that tells its version, and else runs a guest.
+VERSION = "case $* in *--version*) echo version 7.2.0; exit;; esac; "
 
 
 def test_too_little_memory() -> None:
@@ -79,61 +82,45 @@ def test_silence_and_limit(silence: float, limit: float, message: str) -> None:
         child.kill()
 
 
+HANG = "exec sleep 1000"
+
+
 @pytest.mark.parametrize(
     "script, message",
     [
-        (
-            "echo '[ 1.0] Linux'; echo '[ 1.1] Kernel panic - not syncing: x'; exec sleep 1000",
-            r"base guest \(tcg\) complains: \[ 1.1\] Kernel panic",
-        ),
-        (
-            "echo '[ 1.0] WARNING: CPU: 0 at mm/a.c'; echo '[ 1.1] Call Trace:'; exec sleep 1000",
-            r"complains: \[ 1.0\] WARNING: CPU: 0 at mm/a.c",
-        ),
-        (
-            "echo '[ 1.0] Linux'; exec sleep 1000",
-            "is not done after 2 seconds",
-        ),
+        (f"echo '[ 1.1] Kernel panic - not syncing: x'; {HANG}",
+         r"base guest \(tcg\) complains: \[ 1.1\] Kernel panic"),
+        (f"echo '[ 1.0] Linux'; {HANG}", "is not done after 2 seconds"),
         ("while :; do echo noise; done", "is not done after 2 seconds"),
-        ("echo '[ 1.0] zdm: failed: ndctl'; exec sleep 1000", "failed: ndctl"),
+        (f"echo '[ 1.0] zdm: failed: ndctl'; {HANG}", "failed: ndctl"),
         ("echo '[ 1.0] zdm: stage: up'", "ended before it was done"),
-        (
-            "echo 'cannot set up guest memory'; exit 1",
-            r"ended before it was done \(QEMU's status 1",
-        ),
-        (
-            "echo '[ 1.0] Linux'; kill -KILL $$",
-            "was killed by SIGKILL: if the host ran out of memory",
-        ),
+        ("echo 'cannot set up guest memory'; exit 1",
+         r"ended before it was done \(QEMU's status 1"),
+        ("echo '[ 1.0] Linux'; kill -KILL $$",
+         "was killed by SIGKILL: if the host ran out of memory"),
         ("echo '[ 1.0] Linux'; kill -SEGV $$", "was killed by SIGSEGV"),
     ],
-)
+)  # fmt: skip
 def test_guest_that_fails(
     qemu: Callable[[str], None], tmp_path: Path, script: str, message: str
 ) -> None:
     qemu(script)
+    log = tmp_path / "log"
     with pytest.raises(errors.UserError, match=message) as caught:
-        guest.boot_guest(
-            guest.Guest(KERNEL, Path("initramfs"), "tcg", 1), tmp_path / "log", lambda _: None, 2
-        )
+        guest.boot_guest(GUEST, log, lambda _: None, 2)
     assert gone(tmp_path / "pid")
-    assert (tmp_path / "log").read_text().startswith("$ qemu-system-x86_64 -machine q35,nvdimm=on,")
+    assert log.read_text().startswith("$ qemu-system-x86_64 -machine q35,nvdimm=on,")
     shown = caught.value.shown
-    assert (
-        0 < len(shown) <= guest.SHOWN_LINES
-        and shown[-1] == (tmp_path / "log").read_text().splitlines()[-1]
-    )
+    assert 0 < len(shown) <= guest.SHOWN_LINES and shown[-1] == log.read_text().splitlines()[-1]
 
 
 def test_lines_behind_a_splat(qemu: Callable[[str], None], tmp_path: Path) -> None:
     """They mostly come in the same read as the splat."""
     report = ["[ 1.0] WARNING: mm/a.c:1", "[ 1.1] RIP: 0010:f+0x1/0x2", "[ 1.2] Call Trace:"]
     report += [f"[ 1.3]  f{number}+0x1/0x2" for number in range(9)]
-    qemu(f"printf '%s\\n' {shlex.join(report)}; exec sleep 1000")
+    qemu(f"printf '%s\\n' {shlex.join(report)}; {HANG}")
     with pytest.raises(errors.UserError, match="complains: .*WARNING") as caught:
-        guest.boot_guest(
-            guest.Guest(KERNEL, Path("initramfs"), "tcg", 1), tmp_path / "log", lambda _: None, 30
-        )
+        guest.boot_guest(GUEST, tmp_path / "log", lambda _: None, 30)
     assert (tmp_path / "log").read_text().splitlines()[1:] == report
     assert [*caught.value.shown] == report
 
@@ -154,7 +141,7 @@ def test_missing_kvm_is_not_kept(
     qemu: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = options.read_options({"BUILD": str(tmp_path)})
-    qemu("case $* in *--version*) echo version 7.2.0; exit;; esac; echo '[ 1.0] zdm: done'")
+    qemu(f"{VERSION} echo '[ 1.0] zdm: done'")
     for there, accelerator in ((False, "tcg"), (True, "kvm"), (False, "tcg")):
         monkeypatch.setattr(os, "access", lambda path, *_, there=there: there or path != "/dev/kvm")
         assert accel.choose_accel(chosen, KERNEL, Path("initramfs")) == accelerator
@@ -166,21 +153,15 @@ def test_kvm_that_hangs_is_not_used(
     monkeypatch.setattr(accel, "PROBE_SECONDS", 1)
     monkeypatch.setattr(os, "access", lambda *_: True)
     chosen = options.read_options({"BUILD": str(tmp_path)})
-    qemu("case $* in *--version*) echo version 7.2.0; exit;; esac; exec sleep 1000")
+    qemu(f"{VERSION} {HANG}")
     assert accel.choose_accel(chosen, KERNEL, Path("initramfs")) == "tcg"
     assert gone(tmp_path / "pid")
     for kept in tmp_path.glob("accel-*"):
         kept.unlink()
-    qemu("case $* in *--version*) echo version 7.2.0; exit;; esac; echo '[ 1.0] zdm: done'")
+    qemu(f"{VERSION} echo '[ 1.0] zdm: done'")
     assert accel.choose_accel(chosen, KERNEL, Path("initramfs")) == "kvm"
-    assert (
-        accel.choose_accel(
-            options.read_options({"BUILD": str(tmp_path), "ACCEL": "tcg"}),
-            KERNEL,
-            Path("initramfs"),
-        )
-        == "tcg"
-    )
+    asked = dataclasses.replace(chosen, accel="tcg")
+    assert accel.choose_accel(asked, KERNEL, Path("initramfs")) == "tcg"
 
 
 BOOT = """
