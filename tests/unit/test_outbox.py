@@ -69,7 +69,11 @@ def test_malformed_author(stage: Stage, author: str, tmp_path: Path) -> None:
     assert not (tmp_path / "build/outbox").exists()
 
 
-def test_set(write: Write, project: Path, toy: Path, toy_series: Path) -> None:
+def read_all(folder: Path) -> list[EmailMessage]:
+    return [parsed(file) for file in sorted(folder.glob("*.eml"))]
+
+
+def test_set(write: Write, toy: Path, toy_series: Path) -> None:
     before = {file: file.read_bytes() for file in toy_series.rglob("*.patch")}
     first, second = write()
     assert sorted(file.name for file in first.iterdir()) == [
@@ -78,34 +82,23 @@ def test_set(write: Write, project: Path, toy: Path, toy_series: Path) -> None:
         "0001-mm-improve-line-15.eml",
         "b-v1.mbox",
     ]
-    mails = [parsed(file) for file in sorted(first.glob("*.eml"))]
-    for mail in mails:
+    mails = read_all(first)
+    for number, mail in enumerate(mails):
         assert str(mail["From"]) == AUTHOR
-        assert (str(mail["To"]), str(mail["Cc"])) == (
-            "A Maintainer <a@example.org>",
-            "list@example.org",
-        )
+        assert str(mail["To"]) == "A Maintainer <a@example.org>"
+        assert str(mail["Cc"]) == "list@example.org"
+        assert str(mail["Subject"]).startswith(f"[PATCH {number}/2] ")
         assert not mail.defects
-    assert [str(mail["Subject"]).split("]")[0] for mail in mails] == [
-        "[PATCH 0/2",
-        "[PATCH 1/2",
-        "[PATCH 2/2",
-    ]
-    texts = [mail.get_content() for mail in mails]
-    assert (
-        "They were not good." in texts[0]
-        and "Jörg O'Tester (2):\n      mm: improve line 3\n" in texts[0]
-        and "***" not in texts[0]
-    )
+    cover, *texts = [mail.get_content() for mail in mails]
+    assert "They were not good." in cover and "***" not in cover
+    assert "Jörg O'Tester (2):\n      mm: improve line 3\n" in cover
     base = f"\nbase-commit: {command.git(toy, 'rev-parse', 'v7.3-rc7')}\n"
     lone = parsed(second / "0001-mm-improve-line-15.eml").get_content()
-    assert base in texts[0] and base in lone
+    assert base in cover and base in lone
     needed = f"\nprerequisite-change-id: {outbox.name_change('a')}:v1\nprerequisite-patch-id: "
-    assert needed in lone and needed not in texts[0]
+    assert needed in lone and needed not in cover
     assert "Applies on top of: a\n" in lone.split("\n---\n", 1)[1]
-    assert all(
-        f"\n\n{outbox.ASSISTED}\nSigned-off-by: {AUTHOR}\n---\n" in text for text in texts[1:]
-    )
+    assert all(f"\n\n{outbox.ASSISTED}\nSigned-off-by: {AUTHOR}\n---\n" in text for text in texts)
     assert "author@example.org" not in "".join(file.read_text() for file in first.iterdir())
     assert len(mailbox.mbox(first / "a-v1.mbox")) == 3
     assert {file: file.read_bytes() for file in toy_series.rglob("*.patch")} == before
@@ -115,16 +108,20 @@ def test_set(write: Write, project: Path, toy: Path, toy_series: Path) -> None:
     assert command.git(toy, "log", "-1", "--format=%T %an <%ae>") == f"{tree} {AUTHOR}"
 
 
-def test_one_patch_with_a_cover_letter(write: Write, toy_series: Path) -> None:
-    shutil.copy(toy_series / "a/0000-cover-letter.patch", toy_series / "b")
-    [mail] = write()[1].glob("*.eml")
-    assert "They were not good." in parsed(mail).get_content().split("\n---\n", 1)[1]
-
-
-def test_cover_letter_is_kept_as_it_is(write: Write, toy_series: Path) -> None:
+def test_cover_letters(write: Write, toy_series: Path) -> None:
+    """One of an RFC, in words that git or b4 could take for theirs, and one of a single patch."""
     cover, text = toy_series / "a/0000-cover-letter.patch", "# 1\n\n  a table\n\nBase: b\nLink: c"
-    cover.write_text(cover.read_text().replace("They were not good.", text))
-    assert parsed(write()[0] / COVER).get_content().startswith(f"{text}\n---\n")
+    shutil.copy(cover, toy_series / "b")
+    told = cover.read_text().replace("[PATCH 0/2]", "[RFC PATCH 0/2]")
+    cover.write_text(told.replace("They were not good.", text))
+    first, second = write()
+    assert parsed(first / COVER).get_content().startswith(f"{text}\n---\n")
+    subjects = [str(mail["Subject"]) for mail in read_all(first)]
+    assert [subject.split("]")[0] for subject in subjects] == [
+        f"[PATCH RFC {number}/2" for number in range(3)
+    ]
+    [mail] = read_all(second)
+    assert "They were not good." in mail.get_content().split("\n---\n", 1)[1]
 
 
 def test_settings_of_the_user_are_neither_read_nor_changed(
@@ -198,15 +195,6 @@ def test_nothing_is_overwritten(write: Write, tmp_path: Path) -> None:
         write()
     assert (home / "0001-mm-improve-line-3.eml").read_text() == "edited by hand"
     assert [folder.name for folder in home.parent.iterdir()] == ["a-v1"]
-
-
-def test_request_for_comments(write: Write, toy_series: Path) -> None:
-    cover = toy_series / "a/0000-cover-letter.patch"
-    cover.write_text(cover.read_text().replace("[PATCH 0/2]", "[RFC PATCH 0/2]"))
-    subjects = [str(parsed(file)["Subject"]) for file in sorted(write()[0].glob("*.eml"))]
-    assert [subject.split("]")[0] for subject in subjects] == [
-        f"[PATCH RFC {number}/2" for number in range(3)
-    ]
 
 
 def test_second_version(write: Write, project: Path, toy_series: Path) -> None:
