@@ -2,6 +2,7 @@
 """Functions that several test files call."""
 
 import functools
+import json
 import subprocess
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -74,6 +75,22 @@ def replay(
         text=True,
         timeout=1200,
     )
+
+
+def race(made: Path, folder: Path, *words: str, rounds: int = 3) -> dict[str, Any]:
+    """Race in a replay program, and return its samples; each round of each runner took some time.
+
+    The rounds are the last but one of its words, and the file of the samples the last one.
+    """
+    file = folder / "race.json"
+    done = replay(made, *words, str(rounds), str(file))
+    assert not done.returncode, done.stderr
+    samples: dict[str, Any] = json.loads(file.read_text())
+    for result in samples["results"]:
+        for what in {"samples", "copy", "read"} & result.keys():
+            assert all(len(times) == rounds for times in result[what].values())
+            assert all(min(times) > 0 for times in result[what].values())
+    return samples
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -3,12 +3,11 @@
 
 import dataclasses
 import difflib
-import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support import race, replay
 
 from harness.core import options
 from harness.core.errors import UserError
@@ -20,12 +19,6 @@ from harness.replay.drain import tell_peer
 
 ORDER = ["base", "series", "fallback", "peer", "limit"]
 Build = Callable[[Path], Path]
-Done = subprocess.CompletedProcess[str]
-
-
-def run(made: Path, *words: str) -> Done:
-    """Run a replay program to its end."""
-    return subprocess.run([made, *words], capture_output=True, text=True, timeout=600)
 
 
 @pytest.fixture
@@ -67,13 +60,10 @@ def test_series_as_peer(
     made = build_with(ROOT / "series/zone-device-memmap")
     tell_peer(chosen)
     assert "note: peer: SFENCE follows each MOVNTI of memmap_init" in capsys.readouterr().out
-    done = run(made, "random", "3000")
+    done = replay(made, "random", "3000")
     assert not done.returncode
     assert done.stdout.endswith("series and fallback and peer as base, byte for byte\n")
-    done = run(made, "race", "1", "0,9", "3", str(tmp_path / "race.json"))
-    assert not done.returncode
-    samples = json.loads((tmp_path / "race.json").read_text())
-    for result in samples["results"]:
+    for result in race(made, tmp_path, "race", "1", "0,9")["results"]:
         assert list(result["samples"]) == ORDER
 
 
@@ -86,14 +76,14 @@ def test_fault_of_the_peer_is_told(
 ) -> None:
     old = "page->zone_device_data = NULL;"
     made = build_with(write_patch("mm/mm_init.c", old, old.replace("NULL", "(void *)1")))
-    done = run(made, "random", "3000")
+    done = replay(made, "random", "3000")
     assert not done.returncode
     _, where, what, told = done.stdout.splitlines()
     assert where.startswith("differs type=")
     assert what.startswith("  peer: pfn ") and "page.zone_device_data: 0x01, base 0x00" in what
     assert "series and fallback as base, byte for byte; peer differs from base in " in told
     assert 2000 < int(told.split()[-2]) <= 3000
-    assert not run(made, "race", "1", "0", "1").returncode
+    assert not replay(made, "race", "1", "0", "1").returncode
     tell_peer(chosen)
     assert "note: peer: memmap_init_zone_device() has no MOVNTI" in capsys.readouterr().out
 
@@ -108,7 +98,7 @@ def test_peer_that_calls_memcpy_flushcache(
     made = build_with(
         write_patch("mm/mm_init.c", old, f"{new}\n\tmemcpy_flushcache(page, &copy, sizeof(copy));")
     )
-    done = run(made, "random", "3000")
+    done = replay(made, "random", "3000")
     assert done.stdout.endswith("series and fallback and peer as base, byte for byte\n"), done
 
 
@@ -130,7 +120,7 @@ def test_struct_page_of_another_size(build_with: Build, write_patch: Callable[..
     made = build_with(
         write_patch("include/linux/mm_types.h", old, f"	unsigned long more;\n{old}")
     )
-    done = run(made, "matrix")
+    done = replay(made, "matrix")
     assert done.returncode == 2 and done.stderr == (
         "replay: struct page has 80 bytes in peer, 64 in base: keep its size, or leave peer out\n"
     )

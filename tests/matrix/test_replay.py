@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The replay: the same memmap in every configuration, and each mutation is found."""
 
-import json
 import shutil
 import subprocess
 import tomllib
@@ -9,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from support import Built, Pair, choose, need, replay
+from support import Built, Pair, choose, need, race, replay
 
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
@@ -170,9 +169,7 @@ def test_random_cases_follow_the_seed(built: Built) -> None:
 
 
 def test_race(built: Built, tmp_path: Path) -> None:
-    done = replay(built("default"), "race", "1", "0,9,9d", "3", str(tmp_path / "race.json"))
-    assert not done.returncode, done.stderr
-    samples = json.loads((tmp_path / "race.json").read_text())
+    samples = race(built("default"), tmp_path, "race", "1", "0,9,9d")
     raced = [
         (result["order"], result["deduplicated"], result["pages"]) for result in samples["results"]
     ]
@@ -180,6 +177,5 @@ def test_race(built: Built, tmp_path: Path) -> None:
     assert raced == [(0, False, 1 << 18), (9, False, 1 << 18), (9, True, 1 << 16)]
     for result in samples["results"]:
         assert list(result["samples"]) == ["base", "series", "fallback", "limit"]
-        assert all(len(times) == 3 and min(times) > 0 for times in result["samples"].values())
     first = samples["results"][0]
     assert list(first["first_touch"]) == list(first["samples"])
