@@ -8,7 +8,7 @@ first line. tests/unit/test_tables.py fails where one is not what the samples gi
 import functools
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from harness.core.errors import UserError
@@ -79,22 +79,6 @@ def find_one(cpu: str, kind: str, **wanted: object) -> Result:
     return result
 
 
-def list_devices(cpu: str) -> Iterator[tuple[str, Result]]:
-    """Return the results of the large device by what their order is called."""
-    for (order, deduplicated), name in ORDERS.items():
-        yield (
-            name,
-            find_one(cpu, "replay", device_gib=GIB, order=order, deduplicated=deduplicated),
-        )
-
-
-def compare_times(result: Result) -> list[str]:
-    """Return the cells of base, series and fill, and their ratios."""
-    times = [f"{find_time(result, one):.2f}" for one in ("base", "series", "limit")]
-    ratios = [("base", "series"), ("series", "limit")]
-    return [*times, *(str(find_ratio(result, *pair)) for pair in ratios)]
-
-
 def list_gains() -> list[Row]:
     """Return what one core takes per TiB: today, with the series, and how often faster that is."""
     device = {"device_gib": GIB, "deduplicated": False}
@@ -107,8 +91,6 @@ def list_gains() -> list[Row]:
     }
     rows: list[Row] = [("what", *RUNS)]
     for what, (kind, wanted) in told.items():
-        if not list_cpus(kind):
-            continue
         cells = []
         for cpu in RUNS:
             if kind not in RUNS[cpu]:
@@ -123,34 +105,45 @@ def list_gains() -> list[Row]:
     return rows
 
 
-def list_replay() -> list[Row]:
-    """Return the times of each order of the drivers."""
-    rows: list[Row] = [("CPU", "order", "base", "series", "fill", "base / series", "series / fill")]
-    for cpu in RUNS:
-        rows += [(cpu, name, *compare_times(result)) for name, result in list_devices(cpu)]
+def list_times(what: str, raced: Iterable[tuple[str, str, Result]]) -> list[Row]:
+    """Return base, series and fill, and their ratios, of each CPU, WHAT and result."""
+    rows: list[Row] = [("CPU", what, "base", "series", "fill", "base / series", "series / fill")]
+    for cpu, name, result in raced:
+        times = [f"{find_time(result, one):.2f}" for one in ("base", "series", "limit")]
+        ratios = [("base", "series"), ("series", "limit")]
+        rows.append((cpu, name, *times, *(str(find_ratio(result, *pair)) for pair in ratios)))
     return rows
+
+
+def list_replay() -> list[Row]:
+    """Return the times of each order of the drivers, on the large device."""
+    raced = (
+        (cpu, name, find_one(cpu, "replay", device_gib=GIB, order=order, deduplicated=deduplicated))
+        for cpu in RUNS
+        for (order, deduplicated), name in ORDERS.items()
+    )
+    return list_times("order", raced)
 
 
 def list_boot() -> list[Row]:
     """Return the times of deferred initialisation."""
-    rows: list[Row] = [("CPU", "what", "base", "series", "fill", "base / series", "series / fill")]
-    for cpu in RUNS:
-        for gib in (16, GIB):
-            result = find_one(cpu, "boot", what="deferred", gib=gib)
-            rows.append((cpu, f"deferred, {gib} GiB", *compare_times(result)))
-    return rows
+    raced = (
+        (cpu, f"deferred, {gib} GiB", find_one(cpu, "boot", what="deferred", gib=gib))
+        for cpu in RUNS
+        for gib in (16, GIB)
+    )
+    return list_times("what", raced)
 
 
 def list_online(*kinds: str) -> list[Row]:
     """Return the times of memory blocks that come online, of huge pages, or of both."""
-    rows: list[Row] = [("CPU", "what", "base", "series", "fill", "base / series", "series / fill")]
-    for kind in kinds:
-        rows += [
-            (cpu, name_race(result).strip(), *compare_times(result))
-            for cpu in list_cpus(kind)
-            for result in load(cpu, kind)
-        ]
-    return rows
+    raced = (
+        (cpu, name_race(result).strip(), result)
+        for kind in kinds
+        for cpu in list_cpus(kind)
+        for result in load(cpu, kind)
+    )
+    return list_times("what", raced)
 
 
 def list_parallel() -> list[Row]:
