@@ -90,22 +90,22 @@ class Objects:
     out: Path
     options: Options
 
-    def make(self, *targets: str, jobs: int | None = None) -> None:
+    def make(self, *targets: str) -> None:
         """Run the kernel's make; Raises UserError when it fails."""
-        what = f"make {targets[-1]} ({self.config.name}, {self.tree.name})"
-        args = ("-s", *self.config.args, *targets)
-        self.config.tools.make(self.options, self.tree, self.out, what, *args, jobs=jobs)
+        for jobs, some in split_targets(targets):
+            what = f"make {some[-1]} ({self.config.name}, {self.tree.name})"
+            args = ("-s", *self.config.args, *some)
+            self.config.tools.make(self.options, self.tree, self.out, what, *args, jobs=jobs)
 
-    def prepare(self, *targets: str) -> None:
-        """Configure the kernel and make targets; Raises UserError as make() does."""
+    def prepare(self) -> None:
+        """Configure the kernel and make mm/mm_init.o; Raises UserError as make() does."""
         self.out.mkdir(parents=True, exist_ok=True)
         drop_others(self.out)
-        announce(f"replay: {', '.join(targets)} of {self.tree.name} ({self.config.name})")
+        announce(f"replay: mm/mm_init.o of {self.tree.name} ({self.config.name})")
+        what = f"the replay ({self.config.name})"
         # Each time, as a change of the tree can bring new options; .config stays if it is the same.
-        configure(
-            self.options, self.config, self.tree, self.out, f"the replay ({self.config.name})"
-        )
-        self.make(*targets)
+        configure(self.options, self.config, self.tree, self.out, what)
+        self.make("mm/mm_init.o")
 
     def tool(self, name: str) -> str:
         """Return the program of binutils that fits the objects."""
@@ -115,64 +115,14 @@ class Objects:
         """Compile source to made as mm/mm_init.c was compiled, with flags added."""
         return compile_like_mm_init(self.out, source, made, *flags)
 
-    def list_undefined(self, obj: Path) -> set[str]:
-        """Return the names that an object needs."""
-        return {
-            line.split()[-1]
-            for line in run([self.tool("nm"), "-u", obj], f"nm {obj.name}").splitlines()
-        }
+    def list_undefined(self, objects: Iterable[Path]) -> set[str]:
+        """Return the names that objects need."""
+        told = run([self.tool("nm"), "-u", *objects], "nm").splitlines()
+        return {line.split()[-1] for line in told if line.startswith(" ")}
 
-    def link_side(
-        self,
-        name: str,
-        mm_init: Path,
-        as_name: str = "",
-        *,
-        more: Sequence[Path] = (),
-        imported: Sequence[str],
-    ) -> Path:
-        """Return mm_init, the shim and more objects as one object, NAME.o.
-
-        Only its symbol AS_NAME_side, or else NAME_side, is visible.
-        """
-        whole, made = self.out / f"{name}.whole.o", self.out / f"{name}.o"
-        objects = [self.out / "shim.o", mm_init, *more]
-        library = self.config.tools.architecture.library
-        needed = set().union(*(self.list_undefined(obj) for obj in objects))
-        routines = [library[name] for name in sorted(needed & library.keys())]
-        for jobs, some in split_targets(routines):
-            self.make(*some, jobs=jobs)
-        objects += [self.out / routine for routine in routines]
-        objcopy = self.tool("objcopy")
-        run([self.tool("ld"), "-r", "-o", whole, *objects], f"linking {name}")
-        run(
-            [
-                objcopy,
-                f"--keep-global-symbol={EXPORTED}",
-                *(f"--remove-section={section}" for section in DROPPED),
-                whole,
-                made,
-            ],
-            f"objcopy {name}",
-        )
-        run([objcopy, "--prefix-symbols=k_", made], f"objcopy {name}")
-        run(
-            [
-                objcopy,
-                f"--redefine-sym=k_{EXPORTED}={as_name or name}_side",
-                *(f"--redefine-sym=k_{symbol}={symbol}" for symbol in imported),
-                made,
-            ],
-            f"objcopy {name}",
-        )
-        return made
-
-
-def place_objects(options: Options, where: Path, config: KernelConfig) -> Objects:
-    """Return the kernel in where, in the folder of its configuration; nothing is built yet."""
-    name = f"{config.name}-{where.name}"
-    key = digest(config.text(), config.tools.version(), str(where))
-    return Objects(where, config, options.build / "replay" / f"{name}-{key}", options)
+    def copy_object(self, source: Path, made: Path, *words: str) -> None:
+        """Make an object of another one, or of itself, by objcopy with words."""
+        run([self.tool("objcopy"), *words, source, made], f"objcopy {made.name}")
 
 
 def list_unexpected(names: Sequence[str]) -> str:
@@ -257,22 +207,20 @@ class Program:
 
     def place(self, options: Options, where: Path, name: str = "default") -> Objects:
         """Return the kernel in where in configuration NAME; nothing is built yet."""
-        return place_objects(options, where, self.configs[name])
+        config = self.configs[name]
+        key = digest(config.text(), config.tools.version(), str(where))
+        out = options.build / "replay" / f"{config.name}-{where.name}-{key}"
+        return Objects(where, config, out, options)
 
     def build_objects(self, options: Options, where: Path, name: str = "default") -> Objects:
         """Return the kernel in where in configuration NAME, its objects and the shim up to date."""
         kernel = self.place(options, where, name)
         # Sources are compiled as mm/mm_init.c was.
-        kernel.prepare("mm/mm_init.o")
-        self.make_parts(kernel, self.parts)
+        kernel.prepare()
+        kernel.make(*(f"{part}.o" for part in self.parts))
         flags = [f"-I{folder}" for folder in (where / "mm", self.folder)]
         kernel.compile(self.folder / "shim.c", kernel.out / "shim.o", *flags)
         return kernel
-
-    def make_parts(self, kernel: Objects, parts: Iterable[str]) -> None:
-        """Run the kernel's make for some parts."""
-        for jobs, some in split_targets(f"{part}.o" for part in parts):
-            kernel.make(*some, jobs=jobs)
 
     def build_pair(
         self, options: Options, trees: Trees, name: str = "default"
@@ -290,22 +238,35 @@ class Program:
         as_name: str = "",
         changed: Mapping[str, Path] | None = None,
     ) -> Path:
-        """Link one kernel, with some objects changed; see Objects.link_side()."""
+        """Link the shim and the parts of a kernel, some of them changed, to NAME.o.
+
+        Of its symbols only AS_NAME_side, or else NAME_side, is visible, and what is imported.
+        """
         parts = {part: kernel.out / f"{part}.o" for part in self.parts} | dict(changed or {})
         first = parts.pop(self.parts[0])
         # On arm64 the shim has no threads.
         if kernel.config.tools.architecture is X86_64:
-            more = [self.optional[one] for one in kernel.list_undefined(first) & {*self.optional}]
-            more = [part for part in more if part not in parts]
-            self.make_parts(kernel, more)
+            needed = kernel.list_undefined([first]) & {*self.optional}
+            more = sorted({self.optional[one] for one in needed} - parts.keys())
+            kernel.make(*(f"{part}.o" for part in more))
             parts |= {part: kernel.out / f"{part}.o" for part in more}
         words = [f"--redefine-sym={'='.join(self.redefined)}"] if self.redefined else []
         words += [f"--globalize-symbol={self.exposed}"] if self.exposed else []
-        made = kernel.out / f"{name}.first.o"
-        run([kernel.tool("objcopy"), *words, first, made], f"objcopy {name}")
-        return kernel.link_side(
-            name, made, as_name, more=list(parts.values()), imported=self.imported
-        )
+        called, whole, made = (kernel.out / f"{name}{kind}.o" for kind in (".first", ".whole", ""))
+        kernel.copy_object(first, called, *words)
+        objects = [kernel.out / "shim.o", called, *parts.values()]
+        library = kernel.config.tools.architecture.library
+        routines = [library[one] for one in sorted(kernel.list_undefined(objects) & library.keys())]
+        kernel.make(*routines)
+        objects += [kernel.out / routine for routine in routines]
+        run([kernel.tool("ld"), "-r", "-o", whole, *objects], f"linking {name}")
+        dropped = [f"--remove-section={section}" for section in DROPPED]
+        kernel.copy_object(whole, made, f"--keep-global-symbol={EXPORTED}", *dropped)
+        kernel.copy_object(made, made, "--prefix-symbols=k_")
+        imported = [f"--redefine-sym=k_{symbol}={symbol}" for symbol in self.imported]
+        side = f"--redefine-sym=k_{EXPORTED}={as_name or name}_side"
+        kernel.copy_object(made, made, side, *imported)
+        return made
 
     def build_mutant(
         self,
@@ -362,7 +323,7 @@ class Program:
 
     def link_program(self, kernel: Objects, sides: Sequence[Path], made: Path) -> Path:
         """Link the kernels with the user-space half; made appears only when it is whole."""
-        undefined = set().union(*(kernel.list_undefined(obj) for obj in sides))
+        undefined = kernel.list_undefined(sides)
         assembly, part = made.with_suffix(".S"), made.with_suffix(".tmp")
         assembly.write_text(list_unexpected(sorted(undefined - set(self.imported))))
         gcc = [

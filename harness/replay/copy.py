@@ -21,7 +21,7 @@ PROGRAM = Program(
     "copy",
     REPLAY / "copy",
     {"default": DEFAULT, "clang": replace(DEFAULT, name="copy-clang", tools=CLANG)},
-    # Objects.link_side() adds those of memcpy() and __memcpy_flushcache().
+    # Program.link_side() adds those of memcpy() and __memcpy_flushcache().
     ("arch/x86/lib/copy_user_uncached_64",),
     (),
 )
