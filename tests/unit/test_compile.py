@@ -1,13 +1,41 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Which objects a target makes of the files that the series touches."""
+"""Which objects are compiled for a target, and their warnings in a form that compares."""
 
 from pathlib import Path
 
 import pytest
 
+from checks import warnings
 from checks.compile import ARM64, I386, X86_64, Compilation, Target
 from harness.core.options import read_options
 from harness.kernel.tree import Trees
+
+SAID = """\
+/b/source-x/series/mm/a.c:1:2: warning: unused variable 'i' [-Wunused-variable]
+../../source-x/series/mm/a.c:7:2: warning: unused variable 'i' [-Wunused-variable]
+In file included from mm/a.c:3:
+Warning: /b/source-x/series/mm/a.c:9 function parameter 'n' not described in 'f'
+/b/source-x/series/mm/a.c:1:2: note: here
+"""
+
+
+def test_warnings_are_read() -> None:
+    assert warnings.find_warnings(SAID, Path("/b/source-x/series")) == [
+        "Warning: mm/a.c function parameter 'n' not described in 'f'",
+        *["mm/a.c: warning: unused variable 'i' [-Wunused-variable]"] * 2,
+    ]
+
+
+def test_moved_messages_are_equal() -> None:
+    assert warnings.strip_lines(["x.c:12:3: kfree: reference preceded by free on line 9"]) == [
+        "x.c: kfree: reference preceded by free on line"
+    ]
+
+
+def test_what_is_there_more_often_is_new() -> None:
+    before, new = ["x.c: a", "x.c: a"], ["x.c: a", "y.c: b"]
+    assert warnings.find_added(before, before) == []
+    assert warnings.find_added(before, before + new) == new
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Configurations: no option is in two fragments, and no line vanishes."""
+"""Configurations and cells: no option is in two fragments, no line or cell vanishes."""
 
 import re
+import runpy
 
 import pytest
+from support import SHORT_LISTS
 
 from checks import cells, compile, kunit
 from harness.core.architectures import ARCHITECTURES, GUESTS
 from harness.core.errors import UserError
+from harness.core.folders import ROOT
 from harness.kernel import config
 from harness.replay import build
 
@@ -66,3 +69,11 @@ def test_configuration_of_a_cell_is_printed() -> None:
         assert part in text
     with pytest.raises(UserError, match="CELL=kmsan must be one of .*sanitizers/kmsan"):
         cells.show_config("kmsan")
+
+
+def test_short_lists_name_cells() -> None:
+    """A name that matches nothing would take its cell out of make test in silence."""
+    for path in (ROOT / "tests/matrix").glob("test_*.py"):
+        runpy.run_path(str(path))
+    assert SHORT_LISTS
+    assert {name for short, names in SHORT_LISTS.items() for name in short - names} == set()

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib import pyplot
+from matplotlib.figure import Figure
 
 from harness.core.errors import UserError
-from harness.replay import record, run, samples
+from harness.replay import plot, record, run, samples
 
 # The medians of each round's ratio, over processes: 2, 3 and 4.
 BASES = ([4.0, 4.0, 9.0], [6.0, 6.0, 1.0], [8.0, 8.0, 20.0])
@@ -56,6 +58,21 @@ def test_table() -> None:
         *("order", "0", "6.00", "2.00", "1.00"),
         *("3.00x", "(2.00-4.00)", "2.00x"),
     ]
+
+
+def test_picture_has_a_line_for_each_that_ran(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(pyplot, "close", drawn.append)
+    results = [result | {"device_gib": 16} for result in MERGED]
+    facts = {"cpu": "a CPU", "date": "today", "results": results}
+    plot.draw_race(facts, tmp_path / "race.png")
+    assert (tmp_path / "race.png").read_bytes().startswith(b"\x89PNG")
+    [axes], [legend] = drawn[0].axes, drawn[0].legends
+    assert len(axes.lines) == len(legend.get_texts()) == 3
+    below = axes.get_tightbbox()
+    assert below and legend.get_window_extent().y1 <= below.y0
 
 
 def write_program(where: Path) -> Path:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where the base comes from, and the message when it cannot be fetched."""
+"""Where the base comes from, and the message when it cannot be fetched or there is no room."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,20 @@ from support import Stage, read_error
 
 from harness.core import command, debian, errors, folders, options
 from harness.kernel import source
+
+
+def test_too_little_disk(tmp_path: Path) -> None:
+    told = r"the moon needs 1e\+06 GiB under .* GiB are free: make room, or set BUILD="
+    with pytest.raises(errors.UserError, match=told):
+        folders.need_disk(tmp_path, 1e6, "the moon")
+
+
+def test_two_runs_at_once(stage: Stage, toy: Path, tmp_path: Path) -> None:
+    with folders.lock_build(tmp_path / "build"):
+        said = read_error(stage("harness.kernel.source", LINUX=str(toy)))
+    assert f"another run (process {os.getpid()}) is using" in said
+    assert stage("harness.kernel.source", LINUX=str(toy)).returncode == 0
+
 
 # Where the toy's tag is gone, HEAD decides.
 OLDER = "VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 0\nEXTRAVERSION =\n"
