@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from harness.core.architectures import ARM64, LLVM, X86_64
 from harness.core.cache import digest, drop_others
@@ -33,44 +34,34 @@ DROPPED = (".modinfo", ".discard*", ".note*", ".initcall*", ".eh_frame")
 DEFAULT = replace(MEASURED, name="default")
 CLANG = Toolchain(llvm=LLVM)
 HUGETLB = ("HUGETLBFS", "HUGETLB_PAGE", "HUGETLB_PAGE_OPTIMIZE_VMEMMAP")
+TRACED = (*DEFAULT.fragments, "tracers")
+ON_ARM64 = ("common", "zone_device", "fortify")
+
+
+def vary(name: str, *lines: str, **more: Any) -> KernelConfig:
+    """Return the default configuration with these lines, and more of its fields, changed."""
+    return replace(DEFAULT, name=name, lines=lines, **more)
+
+
 CONFIGS = {
     config.name: config
     for config in (
         DEFAULT,
         # compound_info holds the head's address, not a mask.
-        replace(
-            DEFAULT,
-            name="pointer",
-            lines=tuple(f"# CONFIG_{symbol} is not set" for symbol in HUGETLB),
-        ),
+        vary("pointer", *(f"# CONFIG_{symbol} is not set" for symbol in HUGETLB)),
         # Two more words, so not a power of two. Without KMSAN itself the code can run here.
-        replace(
-            DEFAULT,
-            name="page80",
-            lines=WITH_KMSAN,
-            tools=CLANG,
-            args=("KMSAN_SANITIZE=n",),
-        ),
+        vary("page80", *WITH_KMSAN, tools=CLANG, args=("KMSAN_SANITIZE=n",)),
         # Also without ZONE_DMA, so that ZONE_DEVICE has another number.
-        replace(
-            DEFAULT,
-            name="nomemcg",
-            lines=("# CONFIG_MEMCG is not set", "CONFIG_EXPERT=y", "# CONFIG_ZONE_DMA is not set"),
+        vary(
+            "nomemcg",
+            "# CONFIG_MEMCG is not set",
+            "CONFIG_EXPERT=y",
+            "# CONFIG_ZONE_DMA is not set",
         ),
-        replace(DEFAULT, name="debug", lines=("CONFIG_DEBUG_VM=y", "CONFIG_DEBUG_VM_PGFLAGS=y")),
-        replace(
-            DEFAULT,
-            name="trace",
-            fragments=(*DEFAULT.fragments, "tracers"),
-            lines=("CONFIG_DEBUG_PAGE_REF=y",),
-        ),
-        replace(DEFAULT, name="clang", tools=CLANG),
-        KernelConfig(
-            "arm64",
-            ("common", "zone_device", "fortify"),
-            ("CONFIG_COMPACTION=y",),
-            Toolchain(ARM64),
-        ),
+        vary("debug", "CONFIG_DEBUG_VM=y", "CONFIG_DEBUG_VM_PGFLAGS=y"),
+        vary("trace", "CONFIG_DEBUG_PAGE_REF=y", fragments=TRACED),
+        vary("clang", tools=CLANG),
+        KernelConfig("arm64", ON_ARM64, ("CONFIG_COMPACTION=y",), Toolchain(ARM64)),
     )
 }
 
