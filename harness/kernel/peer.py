@@ -10,7 +10,6 @@ import re
 import tempfile
 from pathlib import Path
 
-from harness.core.cache import digest
 from harness.core.command import git
 from harness.core.errors import UserError
 from harness.core.options import Options
@@ -69,26 +68,21 @@ def split_mails(where: Path, into: Path) -> dict[Path, str]:
 
 
 def apply_mails(base: Path, where: Path) -> str:
-    """Apply the patches in where to the base and return the commit.
+    """Apply the patches in where to the base and return the commit, the same for the same patches.
 
-    If base and patches are those of an earlier run, this returns its commit. Raises UserError when
-    a patch does not apply; the message names it. Raises UserError as split_mails() does.
+    Raises UserError when a patch does not apply; the message names it. Raises UserError as
+    split_mails() does.
     """
-    with contextlib.ExitStack() as cleanup:
-        mails = split_mails(where, Path(cleanup.enter_context(tempfile.TemporaryDirectory())))
-        start = git(base, "rev-parse", "base^{commit}")
-        ref = f"refs/peers/{digest(start, *(mail.read_bytes() for mail in mails))}"
-        if made := git(base, "for-each-ref", "--format=%(objectname)", ref):
-            return made
-        scratch = cleanup.enter_context(open_scratch(base, base.parent / "peer.tmp"))
-        for mail, name in mails.items():
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_scratch(base, base.parent / "peer.tmp") as scratch,
+    ):
+        for mail, name in split_mails(where, Path(folder)).items():
             announce(f"applying {name}")
             apply_patch(
                 scratch, mail, f"PEER={where}: {name}", "rebase it on the base, or leave PEER out"
             )
-        made = git(scratch, "rev-parse", "HEAD")
-        git(base, "update-ref", ref, made)
-    return made
+        return git(scratch, "rev-parse", "HEAD")
 
 
 def find_peer(options: Options, base: Path) -> str:
