@@ -3,6 +3,7 @@
 
 import dataclasses
 import functools
+import itertools
 import json
 import statistics
 from pathlib import Path
@@ -16,7 +17,7 @@ from harness.bench.measure import (
     name_console,
 )
 from harness.bench.report import WARNINGS, describe_setup, name_unit
-from harness.bench.zones import Boot, read_boot
+from harness.bench.zones import Boot, Zone, read_boot
 from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.core.progress import announce, say
@@ -90,6 +91,11 @@ def find_spread(runs: list[Run]) -> int:
     return max(free) - min(free)
 
 
+def describe_zone(zone: Zone) -> str:
+    """Return what has to be the same in base and series."""
+    return f"node {zone.node}, {zone.name}: {zone.present} pages present, {zone.managed} managed"
+
+
 def check_zones(runs: list[Run]) -> None:
     """Raise UserError unless all boots of a shape have the same memory.
 
@@ -98,24 +104,16 @@ def check_zones(runs: list[Run]) -> None:
     boot to boot, even of one kernel, but by less than LOST_PAGES.
     """
     for shape, those in list_shapes(runs).items():
+        first = those[0]
         for run in those:
-            pairs = zip(run.boot.zones, those[0].boot.zones, strict=False)
-            for have, want in (tuple(map(dataclasses.asdict, pair)) for pair in pairs):
-                for what in ("node", "name", "present", "managed"):
-                    if have[what] != want[what]:
-                        raise UserError(
-                            f"{shape}, node {want['node']}, zone {want['name']}: {what} is "
-                            f"{want[what]} in {those[0].kernel}, but {have[what]} in {run.kernel}"
-                        )
-            if len(run.boot.zones) != len(those[0].boot.zones):
+            zones = (map(describe_zone, one.boot.zones) for one in (first, run))
+            for want, have in itertools.zip_longest(*zones, fillvalue="no such zone"):
+                if want != have:
+                    raise UserError(f"{shape}: {first.kernel} has {want}; {run.kernel} has {have}")
+            if run.cpus == 1 and run.boot.available != first.boot.available:
                 raise UserError(
-                    f"{shape}: {those[0].kernel} has {len(those[0].boot.zones)} zones, "
-                    f"{run.kernel} has {len(run.boot.zones)}"
-                )
-            if run.cpus == 1 and run.boot.available != those[0].boot.available:
-                raise UserError(
-                    f"{shape}: after deferred initialisation {those[0].boot.available} pages are "
-                    f"free in {those[0].kernel}, but {run.boot.available} in {run.kernel}"
+                    f"{shape}: after deferred initialisation {first.boot.available} pages are "
+                    f"free in {first.kernel}, but {run.boot.available} in {run.kernel}"
                 )
         if (spread := find_spread(those)) >= LOST_PAGES:
             raise UserError(
