@@ -102,10 +102,7 @@ def explain_plan(checks: Checks, planned: Sequence[str]) -> str:
 def run_checks(
     options: Options, source: Path, kernel: Kernel, initramfs: Path, accel: str
 ) -> Checks:
-    """Boot with two devices, go through guest/robustness and return what is told of the checks.
-
-    source is the worktree whose parser reads it. Raises UserError as boot_guest() does.
-    """
+    """Boot with two devices and return the checks that guest/robustness told of."""
     need_memory(GIB, PAIR)
     words = f"zdm.do={SCRIPT} zdm.rebinds={REBINDS}"
     log = options.build / f"{SCRIPT}-{kernel.name}.log"

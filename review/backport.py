@@ -48,10 +48,7 @@ def apply_patches(where: Path, patches: list[Path]) -> None:
 
 
 def check_backport(options: Options, trees: Trees, patches: list[Path]) -> list[str]:
-    """Apply the patches to the older kernel, and return the warnings of the objects touched there.
-
-    Raises UserError when a patch does not apply, or when something does not compile.
-    """
+    """Apply the patches to the older kernel, and return the warnings of what they touch there."""
     repository = prepare_stable(options)
     release = source.read_version((repository / "Makefile").read_text())
     announce(f"applying the series to {release}")

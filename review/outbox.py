@@ -223,11 +223,7 @@ def write_sets(
 def run_outbox(
     options: Options, series: Path = ROOT / "series", project: Path = ROOT
 ) -> list[Path]:
-    """Write each topic as a set to send and return the folders.
-
-    Raises UserError, before anything is written, when AUTHOR= is malformed, a
-    folder exists, or several patches have no cover letter.
-    """
+    """Write each topic as a set to send; Raises UserError before anything is written."""
     author = read_author(options.author)
     versions, outbox = {}, options.build / "outbox"
     for topic in list_topics(series):

@@ -34,10 +34,7 @@ def need(missing: list[str]) -> None:
 
 
 def make_fixtures(program: Program) -> tuple[Any, Any]:
-    """Return two fixtures that build a replay program, and both its kernels, once each.
-
-    They skip a test where a tool of its configuration is missing.
-    """
+    """Return two fixtures that build a program, and both kernels, once, or skip the test."""
 
     @pytest.fixture(scope="session")
     def built(chosen: Options, trees: Trees) -> Built:

@@ -14,10 +14,7 @@ LLVM = "-19"
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine that QEMU provides to a guest.
-
-    tcg is added to the kernel's command line when QEMU emulates the processor.
-    """
+    """The machine that QEMU provides; tcg is for the kernel's command line when it emulates."""
 
     image: str
     qemu: str

@@ -82,10 +82,7 @@ def keep(
     make: Callable[[Path], object],
     files: Iterable[str] = (),
 ) -> Path:
-    """Return folder/NAME-KEY; call make() if it, or one of files in it, is missing.
-
-    KEY is a digest of parts. make() gets the path to write.
-    """
+    """Return folder/NAME-KEY, KEY a digest of parts; make() it if it or one of files is missing."""
     kept = folder / f"{name}-{digest(*parts)}"
     if not kept.exists() or not all((kept / file).exists() for file in files):
         with replace(kept) as new:

@@ -33,11 +33,7 @@ def list_patches(worktrees: Path, series: Path = ROOT / "series") -> list[Patch]
 
 
 def checkout_commit(worktrees: Path, commit: str, name: str = "step") -> Path:
-    """Check out commit in the worktree worktrees/NAME and return its path.
-
-    git writes only the files that differ, so builds from it are incremental. Changes in the
-    worktree are discarded.
-    """
+    """Check out commit in worktrees/NAME, writing only what differs, and return its path."""
     where = worktrees / name
     if not (where / ".git").exists():
         drop_worktree(worktrees / "base", where)

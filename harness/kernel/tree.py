@@ -50,10 +50,7 @@ def make_key(worktrees: Path, stack: list[Path]) -> str:
 
 
 def check_work(worktrees: Path) -> str:
-    """Return the key from which the branch was made, or an empty string if there is no branch.
-
-    Raises UserError when the branch holds work that series/ lacks.
-    """
+    """Return the key of the branch, or ''; Raises UserError if it has work that series/ lacks."""
     noted = worktrees / "series.key"
     if not noted.exists() or not (worktrees / "series").exists():
         return ""
@@ -98,10 +95,7 @@ def drop_worktree(base: Path, worktree: Path) -> None:
 
 
 def unlock_worktree(base: Path, name: str) -> None:
-    """Remove the index lock that a killed run may have left in a worktree.
-
-    We hold the lock on build/, so that run is gone.
-    """
+    """Remove the index lock that a killed run left: as we hold the lock on build/, none runs."""
     (base / ".git/worktrees" / name / "index.lock").unlink(missing_ok=True)
 
 

@@ -52,11 +52,7 @@ class BadConsole(Exception):
 
 @dataclass
 class Times:
-    """One device's times in one boot, in milliseconds.
-
-    first is how long the memmap took in the first bind. memmap and bind hold how long the memmap
-    and the whole bind took in each rebind.
-    """
+    """One device's times in ms in one boot: the memmap's first, then memmap and bind by rebind."""
 
     first: int = 0
     memmap: list[int] = field(default_factory=list)

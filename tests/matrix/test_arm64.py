@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Both kernels on arm64, where memcpy_nt() is memcpy(): cross-compile, boot and rebind in the VM.
-
-The times do not matter.
-"""
+"""Both kernels are cross-compiled, booted and rebound on arm64. The times do not matter."""
 
 import dataclasses
 import os
@@ -24,10 +21,7 @@ MACHINE = architectures.get_machine("arm64")
 
 @pytest.fixture(scope="module")
 def few(chosen: options.Options) -> options.Options:
-    """The options of this run for a short measurement on arm64.
-
-    Skips the test when a tool is missing.
-    """
+    """The options for a short measurement on arm64; skips the test when a tool is missing."""
     files = (MACHINE.qemu, str(MACHINE.firmware))
     need(CONFIG.missing() + [file for file in files if not shutil.which(file, os.F_OK)])
     return dataclasses.replace(chosen, arch="arm64", accel="tcg", rebinds=REBINDS)

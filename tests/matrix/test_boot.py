@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Both kernels boot with more RAM than is used, and then have the same memory.
-
-The times do not matter.
-"""
+"""Both kernels boot with more RAM than is used, and then have the same memory."""
 
 import dataclasses
 from pathlib import Path

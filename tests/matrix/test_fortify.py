@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""FORTIFY_SOURCE rejects a memcpy_nt() past the end of an object whose size is known.
-
-The kernel's own build-time tests check that.
-"""
+"""FORTIFY_SOURCE rejects a memcpy_nt() past an object's end, by the kernel's build-time tests."""
 
 import pytest
 from support import need
