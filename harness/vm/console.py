@@ -2,7 +2,7 @@
 """Read a guest's console: complaints of the kernel, and the times of each bind."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 # Every form in which a kernel reports a fault of its own. Each line is judged alone, so that a
@@ -75,80 +75,6 @@ def list_messages(console: str) -> list[str]:
     return list(filter(None, map(read_message, console.splitlines())))
 
 
-@dataclass
-class Account:
-    """What a console tells of binds, as (ms, pages): the kernel's lines, and the selftest's.
-
-    firsts are the kernel's lines of each device's first bind, kernel those of the rebinds.
-    """
-
-    times: dict[str, Times]
-    firsts: dict[str, list[tuple[int, int]]]
-    kernel: list[tuple[int, int]] = field(default_factory=list)
-    selftest: list[tuple[int, int]] = field(default_factory=list)
-    counts: list[tuple[str, int]] = field(default_factory=list)
-
-
-def read_rebind(account: Account, match: re.Match[str], rebinds: int) -> None:
-    """Add a rebind that the selftest reports; Raises BadConsole if it is not the next one."""
-    names = list(account.times)
-    if int(match["device"]) >= len(names):
-        raise BadConsole(f"a rebind names a device that the guest does not have: {match[0]}")
-    name = names[int(match["device"])]
-    times = account.times[name]
-    times.memmap.append(int(match["memmap"]))
-    times.bind.append(float(match["bind"]))
-    account.selftest.append((int(match["memmap"]), int(match["pages"])))
-    account.counts.append((name, int(match["pages"])))
-    due = len(times.memmap)
-    if (int(match["number"]), int(match["of"])) != (due, rebinds):
-        raise BadConsole(
-            f"rebind {due}/{rebinds} of {name} was expected, "
-            f"{match['number']}/{match['of']} was reported"
-        )
-
-
-def read_account(lines: list[str], names: Iterable[str], rebinds: int) -> Account:
-    """Return what the lines tell of the named devices; Raises BadConsole as read_rebind() does."""
-    account = Account({name: Times() for name in names}, {name: [] for name in names})
-    stage = ""
-    for line in lines:
-        text = read_message(line)
-        if text.startswith(STAGE):
-            stage = text
-        elif match := INITIALISED.match(line):
-            event = int(match["ms"]), int(match["pages"])
-            first = FIRST.match(stage)
-            if first and first[1] not in account.firsts:
-                raise BadConsole(f"{first[1]} was bound, but the guest has no such device")
-            (account.firsts[first[1]] if first else account.kernel).append(event)
-        elif match := REBIND.match(text):
-            read_rebind(account, match, rebinds)
-    return account
-
-
-def check_account(account: Account, rebinds: int, pages: Mapping[str, int]) -> None:
-    """Raise BadConsole unless every bind is reported once, by kernel and selftest alike."""
-    counts = list(account.counts)
-    for name, events in account.firsts.items():
-        if len(events) != 1:
-            raise BadConsole(
-                f"the first bind of {name} printed {len(events)} memmap lines, not one"
-            )
-        reported = len(account.times[name].memmap)
-        if reported != rebinds:
-            raise BadConsole(f"{reported} rebinds of {name} were reported, not {rebinds}")
-        counts.append((name, events[0][1]))
-    if account.kernel != account.selftest:
-        raise BadConsole(
-            f"the kernel's {len(account.kernel)} memmap lines and "
-            f"the selftest's {len(account.selftest)} rebinds disagree"
-        )
-    for name, count in counts:
-        if count != pages[name]:
-            raise BadConsole(f"{count} pages of {name} were initialised, but it has {pages[name]}")
-
-
 def split_console(console: str, release: str) -> list[str]:
     """Return the lines of a whole console log.
 
@@ -167,16 +93,68 @@ def split_console(console: str, release: str) -> list[str]:
     return lines
 
 
+def read_rebind(times: Times, name: str, rebinds: int, match: re.Match[str]) -> None:
+    """Add a rebind that the selftest reports; Raises BadConsole if it is not the next one."""
+    times.memmap.append(int(match["memmap"]))
+    times.bind.append(float(match["bind"]))
+    due = len(times.memmap)
+    if (int(match["number"]), int(match["of"])) != (due, rebinds):
+        raise BadConsole(
+            f"rebind {due}/{rebinds} of {name} was expected, "
+            f"{match['number']}/{match['of']} was reported"
+        )
+
+
 def read_times(
     console: str, release: str, rebinds: int, pages: Mapping[str, int]
 ) -> dict[str, Times]:
     """Return the times of each device from a whole console log.
 
     pages gives the number of struct pages of each device by name, in the order of the namespaces.
-    Raises BadConsole as split_console() and check_account() do.
+    Raises BadConsole as split_console() does, and unless kernel and selftest report each bind once
+    and alike.
     """
-    account = read_account(split_console(console, release), pages, rebinds)
-    check_account(account, rebinds, pages)
-    for name, times in account.times.items():
-        times.first = account.firsts[name][0][0]
-    return account.times
+    found = {name: Times() for name in pages}
+    # Of the first binds, then of the rebinds: who was bound, and (ms, pages) of each memmap.
+    firsts: list[tuple[str, int, int]] = []
+    kernel: list[tuple[int, int]] = []
+    selftest: list[tuple[str, int, int]] = []
+    stage = ""
+    for line in split_console(console, release):
+        text = read_message(line)
+        if text.startswith(STAGE):
+            stage = text
+        elif match := INITIALISED.match(line):
+            event = int(match["ms"]), int(match["pages"])
+            if first := FIRST.match(stage):
+                firsts.append((first[1], *event))
+            else:
+                kernel.append(event)
+        elif match := REBIND.match(text):
+            if int(match["device"]) >= len(pages):
+                raise BadConsole(
+                    f"a rebind names a device that the guest does not have: {match[0]}"
+                )
+            name = [*pages][int(match["device"])]
+            read_rebind(found[name], name, rebinds, match)
+            selftest.append((name, int(match["memmap"]), int(match["pages"])))
+    bound = [name for name, *_ in firsts]
+    if foreign := set(bound) - pages.keys():
+        raise BadConsole(f"{foreign.pop()} was bound, but the guest has no such device")
+    for name, times in found.items():
+        if bound.count(name) != 1:
+            raise BadConsole(
+                f"the first bind of {name} printed {bound.count(name)} memmap lines, not one"
+            )
+        times.first = firsts[bound.index(name)][1]
+        if len(times.memmap) != rebinds:
+            raise BadConsole(f"{len(times.memmap)} rebinds of {name} were reported, not {rebinds}")
+    if kernel != [(ms, count) for _, ms, count in selftest]:
+        raise BadConsole(
+            f"the kernel's {len(kernel)} memmap lines and "
+            f"the selftest's {len(selftest)} rebinds disagree"
+        )
+    for name, _, count in firsts + selftest:
+        if count != pages[name]:
+            raise BadConsole(f"{count} pages of {name} were initialised, but it has {pages[name]}")
+    return found
