@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from harness.core.command import make_environment
+from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.kernel.config import KernelConfig
 from harness.kernel.images import Kernel
@@ -71,6 +73,19 @@ def replay(
         capture_output=True,
         text=True,
         timeout=1200,
+    )
+
+
+def make(
+    target: str, env: dict[str, str], checkout: Path = ROOT
+) -> "subprocess.CompletedProcess[str]":
+    """Run a target of make, in a plain environment with env."""
+    return subprocess.run(
+        ["make", "-s", "-C", checkout, target],
+        env=make_environment(env),
+        text=True,
+        capture_output=True,
+        timeout=60,
     )
 
 

@@ -3,31 +3,19 @@
 
 import contextlib
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
+from support import make
 
 from harness import clean as stage
 from harness.core import command, errors, folders, options
 from harness.kernel import tree
 
 
-def clean(build: Path | str) -> "subprocess.CompletedProcess[str]":
-    """Run make clean."""
-    return subprocess.run(
-        ["make", "-s", "-C", folders.ROOT, "clean"],
-        env=command.make_environment({"BUILD": str(build)}),
-        text=True,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-
-
-def refusal(build: Path | str) -> str:
+def refusal(build: Path) -> str:
     """Return the one line of a make clean that refuses."""
-    done = clean(build)
+    done = make("clean", {"BUILD": str(build)})
     assert done.returncode == 2, done
     [line, last] = done.stderr.splitlines()
     assert last.startswith("make: ***")
@@ -41,12 +29,12 @@ def test_own_folder_goes(tmp_path: Path) -> None:
         (build / "venv").symlink_to("kernels")
         (build / "log").touch()
     (tmp_path / "other").touch()
-    assert clean(build).returncode == 0
+    assert make("clean", {"BUILD": str(build)}).returncode == 0
     assert [path.name for path in tmp_path.iterdir()] == ["other"]
 
 
 def test_nothing_to_do(tmp_path: Path) -> None:
-    done = clean(tmp_path / "build")
+    done = make("clean", {"BUILD": str(tmp_path / "build")})
     assert done.returncode == 0 and "nothing to do" in done.stdout
 
 
@@ -95,5 +83,5 @@ def test_work_stays(toy_options: options.Options, toy_series: Path) -> None:
     assert "has commits that series/ lacks: run 'make export'" in refusal(build)
     assert (series / "mm.c").read_text() == "half a thought\n"
     command.git(series, "reset", "-q", "--hard", "HEAD~1")
-    assert clean(build).returncode == 0
+    assert make("clean", {"BUILD": str(build)}).returncode == 0
     assert not build.exists()

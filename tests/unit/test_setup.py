@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import make
 
 from harness import setup
 from harness.core import command, errors, folders, options
@@ -87,16 +88,9 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
     return made
 
 
-def make(target: str, fake: Fake, env: dict[str, str], checkout: Path = folders.ROOT) -> str:
+def refuse(target: str, fake: Fake, env: dict[str, str], checkout: Path = folders.ROOT) -> str:
     """Run a target of make that must fail, by fakes, and return what it says."""
-    done = subprocess.run(
-        ["make", "-s", "-C", checkout, target],
-        env=command.make_environment({"PATH": fake.path} | env),
-        text=True,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+    done = make(target, {"PATH": fake.path} | env, checkout)
     assert done.returncode == 2, done
     return done.stdout + done.stderr
 
@@ -118,7 +112,7 @@ def test_bad_variable_installs_nothing(
 ) -> None:
     before = sorted(tmp_path.iterdir())
     build = str(tmp_path / env.get("BUILD", "build"))
-    assert told.format(tmp_path) in make(target, fake, env | {"BUILD": build})
+    assert told.format(tmp_path) in refuse(target, fake, env | {"BUILD": build})
     assert fake.take_calls() == []
     assert sorted(tmp_path.iterdir()) == before
 
@@ -136,7 +130,7 @@ def test_bad_checkout_installs_nothing(fake: Fake, tmp_path: Path) -> None:
     checkout = tmp_path / "my checkout"
     shutil.copytree(folders.ROOT / "harness", checkout / "harness")
     shutil.copy(folders.ROOT / "Makefile", checkout)
-    said = make("setup", fake, {"BUILD": str(fake.build)}, checkout)
+    said = refuse("setup", fake, {"BUILD": str(fake.build)}, checkout)
     assert f"error: the checkout={checkout} has a space" in said
     assert fake.take_calls() == []
 
