@@ -6,7 +6,6 @@ KERNEL= says which kernel; GDB=1 lets QEMU wait for a debugger.
 
 import contextlib
 import os
-import socket
 import subprocess
 import sys
 import termios
@@ -35,20 +34,6 @@ DEBUG = """QEMU waits for a debugger. In another terminal:
     (gdb) hbreak memmap_init_zone_device
     (gdb) continue
 vmlinux has symbols, but no lines. Ctrl-A x ends QEMU."""
-
-
-def check_port(port: int) -> None:
-    """Raise UserError unless a debugger's port is free."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-            probe.listen()
-        except OSError:
-            raise UserError(
-                f"port {port} is in use, which GDB=1 needs: end what listens there, "
-                "such as another guest that waits for a debugger"
-            ) from None
 
 
 def make_guest(kernel: Kernel, initramfs: Path, accel: str, gib: int, port: int = 0) -> Guest:
@@ -102,8 +87,6 @@ def run_shell() -> None:
     """Build what is needed and open the shell; Raises UserError as the stages do."""
     options = read_options()
     port = PORT * options.gdb
-    if port:
-        check_port(port)
     commands = read_commands()
     # Not for as long as the shell is open: QEMU has read kernel and initramfs by then.
     with lock_build(options.build):
