@@ -142,11 +142,12 @@ def measure_kernels(options: Options) -> Path:
     devices = list_devices(options.arch)
     need_memory(options.gib, devices)
     setup = make_setup(options)
-    with keep_consoles(options.bench) as new:
+    folder = options.name_result("bench")
+    with keep_consoles(folder) as new:
         samples = setup.describe(options) | {
             "pages": count_pages(devices, options.gib),
             "rebinds": options.rebinds,
             "boots": boot_all(options, setup, new),
         }
         (new / "samples.json").write_text(json.dumps(samples, indent=1) + "\n")
-    return options.bench
+    return folder

@@ -8,7 +8,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from harness.bench.report import compute_change, load_samples, make_label, name_unit, select_values
+from harness.bench.report import compute_change, make_label, name_unit, select_values
 from harness.core.picture import COLOURS, INK, add_legend, open_figure
 from harness.vm.devices import DEVICES, Device
 
@@ -62,9 +62,8 @@ def draw_panel(axes: Axes, samples: dict[str, Any], device: Device) -> None:
     )
 
 
-def draw_bench(folder: Path) -> Path:
-    """Write bench.png from the samples under folder and return its path."""
-    samples, made = load_samples(folder), folder / "bench.png"
+def draw_bench(samples: dict[str, Any], made: Path) -> None:
+    """Draw all devices of the samples."""
     devices = [device for device in DEVICES if device.name in samples["pages"]]
     title = "What it takes to initialise the memmap of a ZONE_DEVICE range\n" + make_label(samples)
     with open_figure(made, title, (5, 5.2), columns=len(devices)) as (figure, [panels]):
@@ -72,4 +71,3 @@ def draw_bench(folder: Path) -> Path:
             draw_panel(axes, samples, device)
         panels[0].set_ylabel(f"{name_unit(samples)}, less is better", color=INK)
         add_legend(figure, panels[0])
-    return made

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The table of the samples, by device and kernel, with first binds and rebinds apart."""
 
-import json
 import math
 import statistics
-from pathlib import Path
 from typing import Any
 
 from harness.core.errors import UserError
@@ -133,16 +131,3 @@ def format_table(samples: dict[str, Any]) -> str:
             "clock jumped: the host was busy with something else.",
         ]
     return "\n".join([*rows, *WARNINGS.get(samples["accelerator"], ())]) + "\n"
-
-
-def load_samples(folder: Path) -> dict[str, Any]:
-    """Return the samples under folder."""
-    found: dict[str, Any] = json.loads((folder / "samples.json").read_text())
-    return found
-
-
-def write_report(folder: Path) -> str:
-    """Write table.txt from the samples under folder and return the table."""
-    text = format_table(load_samples(folder))
-    (folder / "table.txt").write_text(text)
-    return text

@@ -48,11 +48,6 @@ class Options:
         kinds = [self.arch] * (self.arch != GUESTS[0]) + ["icount"] * (self.accel == "icount")
         return self.build / "-".join([target, *kinds])
 
-    @property
-    def bench(self) -> Path:
-        """The folder that holds the measurement of make bench."""
-        return self.name_result("bench")
-
 
 def read_count(env: Mapping[str, str], name: str, default: int, most: int) -> int:
     """Return the variable as a number from 1 to most; Raises UserError on anything else."""

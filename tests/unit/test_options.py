@@ -9,7 +9,7 @@ from harness.core.architectures import GUESTS
 
 def test_measurements_do_not_mix() -> None:
     found = {
-        options.read_options({"ARCH": arch, "ACCEL": accel}).bench
+        options.read_options({"ARCH": arch, "ACCEL": accel}).name_result("bench")
         for arch in GUESTS
         for accel in ("tcg", "icount")
     }
