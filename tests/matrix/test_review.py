@@ -195,14 +195,3 @@ def test_tool_that_fails(change: Change) -> None:
     (toy.series / "scripts").unlink()
     with pytest.raises(errors.UserError, match="kernel-doc"):
         scripts.check_files(toy, scripts.run_kernel_doc)
-
-
-def test_missing_tool_is_named(
-    change: Change, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    toy = change(edit("mm/run.sh", "echo", "cat\necho"))
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/git").symlink_to("/usr/bin/git")
-    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    with pytest.raises(errors.UserError, match="shellcheck is missing: run 'make tools'"):
-        scripts.check_files(toy, scripts.run_shellcheck)
