@@ -12,11 +12,10 @@ from harness.kernel.tree import drop_worktree, unlock_worktree
 
 @dataclass(frozen=True)
 class Patch:
-    """One patch of the series: its file, its commit, and the parent of that commit."""
+    """One patch of the series: its file and its commit."""
 
     patch: Path
     commit: str
-    parent: str
 
     @property
     def name(self) -> str:
@@ -28,8 +27,7 @@ def list_patches(worktrees: Path, series: Path = ROOT / "series") -> list[Patch]
     """Return the patches of series/ in order; apply_series() must have made the branch."""
     commits = git(worktrees / "base", "rev-list", "--reverse", "base..series").split()
     mails = [patch for topic in list_topics(series) for patch in list_files(topic)]
-    parents = [git(worktrees / "base", "rev-parse", "base^{commit}"), *commits]
-    return [Patch(*fields) for fields in zip(mails, commits, parents[:-1], strict=True)]
+    return [Patch(*fields) for fields in zip(mails, commits, strict=True)]
 
 
 def checkout_commit(worktrees: Path, commit: str, name: str = "step") -> Path:
