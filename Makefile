@@ -11,7 +11,7 @@ UNIT_TESTS = $(PYTHON) -m pytest -q -n auto tests/unit
 SETUP = sh harness/setup.sh
 STAGES = source tree kernels initramfs export
 # The program behind each target.
-bench     = harness.bench.run
+bench     = harness.bench.measure
 bench-boot = harness.bench.boot
 bench-demotion = checks.demotion
 replay    = harness.replay.device

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The measurement: boot both kernels in turn, and keep their times as JSON."""
+"""`make bench`: boot both kernels in turn, keep their times as JSON, table and plot."""
 
 import contextlib
 import dataclasses
@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.bench.plot import draw_bench
+from harness.bench.report import format_table
 from harness.core.cache import remove, replace
 from harness.core.cpu import describe_cpu
 from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.core.progress import announce, say
+from harness.core.stages import run_stage
 from harness.kernel.images import Kernel, build_pair
 from harness.kernel.tree import apply_series
 from harness.vm import console
@@ -151,3 +154,19 @@ def measure_kernels(options: Options) -> Path:
         }
         (new / "samples.json").write_text(json.dumps(samples, indent=1) + "\n")
     return folder
+
+
+def run_bench(options: Options) -> None:
+    """Measure, write table and plot, and print the table; Raises UserError as the stages do."""
+    folder = measure_kernels(options)
+    announce("writing the table and the plot")
+    samples = json.loads((folder / "samples.json").read_text())
+    table = format_table(samples)
+    (folder / "table.txt").write_text(table)
+    print(f"\n{table}")
+    draw_bench(samples, folder / "bench.png")
+    say(f"raw samples, consoles, table and plot: {folder}, bench.png")
+
+
+if __name__ == "__main__":
+    run_stage(run_bench)
