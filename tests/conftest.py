@@ -2,6 +2,7 @@
 """What several test files share: the options of the run, a toy repository, the real trees."""
 
 import functools
+import itertools
 import os
 import subprocess
 import sys
@@ -35,18 +36,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
     A line shows the outcome, the time with that of the fixtures, and why the cell was skipped.
     """
+    cells = [
+        report
+        for report in itertools.chain(*terminalreporter.stats.values())
+        if isinstance(report, pytest.TestReport) and "cell" in report.keywords
+    ]
     lines: dict[str, tuple[str, float, str]] = {}
-    for report in sorted(
-        (
-            report
-            for group in terminalreporter.stats.values()
-            for report in group
-            if isinstance(report, pytest.TestReport)
-        ),
-        key=lambda report: report.start,
-    ):
-        if "cell" not in report.keywords:
-            continue
+    for report in sorted(cells, key=lambda report: report.start):
         outcome, seconds, why = lines.get(report.nodeid, ("", 0.0, ""))
         if not report.passed or (report.when == "call" and not outcome):
             outcome = report.outcome.upper()
