@@ -26,7 +26,7 @@ from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.core.stages import run_stage
-from harness.kernel.export import COVER, SHORTLOG, is_rfc
+from harness.kernel.export import COVER, SHORTLOG, is_rfc, read_subject
 from harness.kernel.source import borrow_objects, read_version
 from harness.kernel.topics import list_files, list_topics
 from harness.kernel.tree import Trees, apply_patch, apply_series
@@ -61,12 +61,6 @@ def read_author(text: str) -> tuple[str, str]:
             "say who sends the patches, and signs them off"
         )
     return match[1], match[2]
-
-
-def read_subject(mail: str) -> str:
-    """Return the subject of a mail on one line, without the brackets before it."""
-    text = re.sub(r"\n[ \t]", " ", mail.split("\nSubject: ", 1)[1])
-    return re.sub(r"^(\[[^]]*\] *)+", "", text.split("\n", 1)[0])
 
 
 def find_last(project: Path, topic: str) -> int:

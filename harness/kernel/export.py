@@ -36,6 +36,12 @@ def update_cover(old: str, new: str) -> str:
     return TITLE.sub(total[0], text, count=1) + new[listed.start() :]
 
 
+def read_subject(mail: str) -> str:
+    """Return the subject of a mail on one line, without the brackets before it."""
+    text = re.sub(r"\n[ \t]", " ", mail.split("\nSubject: ", 1)[1])
+    return re.sub(r"^(\[[^]]*\] *)+", "", text.split("\n", 1)[0])
+
+
 def is_rfc(topic: Path) -> bool:
     """Tell whether a topic is a request for comments: the subject of its cover letter says so."""
     cover = topic / COVER

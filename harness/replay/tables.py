@@ -16,6 +16,8 @@ from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.core.progress import say
 from harness.core.stages import run_stage
+from harness.kernel.export import COVER, is_rfc, read_subject
+from harness.kernel.topics import list_files, list_topics
 from harness.replay.demotion import find_groups
 from harness.replay.online import name_race
 from harness.replay.parallel import find_cost, is_small
@@ -207,16 +209,12 @@ def list_copies() -> list[Row]:
     return rows
 
 
-def list_topics() -> list[Row]:
+def list_patches() -> list[Row]:
     """Return the topics, how many patches each has, and what its cover letter says it is."""
     rows: list[Row] = [("topic", "patches", "what it does")]
-    for topic in (ROOT / "series/stack").read_text().splitlines():
-        if topic.startswith("#"):
-            continue
-        cover = next((ROOT / "series" / topic).glob("0000-*")).read_text()
-        subject = re.sub(r"\n ", " ", re.search(r"^Subject: (.*(?:\n .*)*)", cover, re.M)[1])  # type: ignore[index]
-        rfc, count, what = re.fullmatch(r"\[(RFC )?PATCH 0+/(\d+)\] (.*)", subject).groups()  # type: ignore[union-attr]
-        rows.append((f"`{topic}`", count, f"{what}{' (RFC)' * bool(rfc)}"))
+    for topic in list_topics():
+        what = f"{read_subject((topic / COVER).read_text())}{' (RFC)' * is_rfc(topic)}"
+        rows.append((f"`{topic.name}`", str(len(list_files(topic))), what))
     return rows
 
 
@@ -229,7 +227,7 @@ MARKDOWN: dict[str, Callable[[], list[Row]]] = {
     "small": list_small,
     "demotion": list_demotion,
     "copies": list_copies,
-    "topics": list_topics,
+    "topics": list_patches,
 }
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from support import MAILS, name_of
 
+from harness.kernel.export import read_subject
+
 COLUMNS = 75
 TAGS = re.compile(r"^(Signed-off|Reviewed|Acked|Tested)-by:", re.M)
 
@@ -17,8 +19,7 @@ def judge(mail: str) -> list[str]:
     After the prefix, x86 goes on in upper case (maintainer-tip.rst), all others in lower case.
     """
     found = [f"tag that nobody gave: {tag[0]}" for tag in TAGS.finditer(mail)]
-    text = re.sub(r"\n[ \t]", " ", mail.split("\nSubject: ", 1)[1]).split("\n", 1)[0]
-    subject = re.sub(r"^(\[[^]]*\] *)+", "", text)
+    subject = read_subject(mail)
     prefix, colon, said = subject.rpartition(": ")
     first = said.split(" ")[0]
     found += [f"subject of {len(subject)} columns"] * (len(subject) > COLUMNS)
