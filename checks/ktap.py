@@ -68,7 +68,7 @@ def write_report(
 
 
 def parse_log(source: Path, log: Path, what: str) -> Path:
-    """Return the report that the kunit.py of source makes of a log; Raises UserError if none."""
+    """Return what source's kunit.py makes of a log: a report; Raises UserError if there is none."""
     command = make_command(source, "parse", log)
     return write_report(command, f"{what}: reading {log}", log.with_suffix(".json"))
 

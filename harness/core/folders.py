@@ -27,7 +27,7 @@ def check_path(name: str, path: Path) -> None:
 
 
 def need_disk(where: Path, gib: float, what: str) -> None:
-    """Raise UserError, which names what needs them, unless where has gib GiB free."""
+    """Raise UserError, which says what needs them, unless where has gib GiB free."""
     free = shutil.disk_usage(where).free / 2**30
     if free < gib:
         raise UserError(

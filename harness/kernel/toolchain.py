@@ -20,7 +20,7 @@ SECONDS = 15
 
 @dataclass(frozen=True)
 class Toolchain:
-    """An architecture and its compiler: gcc, or clang if llvm is its suffix, such as -19."""
+    """An architecture and its compiler: gcc, or clang with llvm, such as -19, behind its name."""
 
     architecture: Architecture = X86_64
     llvm: str = ""

@@ -50,7 +50,7 @@ def make_key(worktrees: Path, stack: list[Path]) -> str:
 
 
 def check_work(worktrees: Path) -> str:
-    """Return the key of the branch, or ''; Raises UserError if it has work that series/ lacks."""
+    """Return the branch's key, or ''; Raises UserError if it holds work that series/ lacks."""
     noted = worktrees / "series.key"
     if not noted.exists() or not (worktrees / "series").exists():
         return ""

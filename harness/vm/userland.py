@@ -82,7 +82,7 @@ def collect_needed(root: Path, program: Path) -> dict[str, bytes]:
 
 
 def collect_own() -> dict[str, bytes]:
-    """Return the host's programs and libraries, by guest path; Raises UserError without one."""
+    """Return the host's programs with libraries, by path; Raises UserError if one is missing."""
     busybox, *tools = map(find_program, PROGRAMS)
     if "not a dynamic executable" not in run(
         ["sh", "-c", f"ldd {busybox} 2>&1 || :"], "ldd busybox"
