@@ -40,6 +40,11 @@ CLANG = (f"clang{LLVM}", f"lld{LLVM}", f"llvm{LLVM}")
 # A sparse that is too old for the kernel is replaced by a later one under the build folder.
 REVIEWERS = ("codespell", "coccinelle", "shellcheck", "sparse")
 TESTERS = (*CLANG, *REVIEWERS, "qemu-user", "e2fsprogs", "dmsetup")
+MACHINES = [machine for one in ARCHITECTURES.values() if (machine := one.machine)]
+EVERY = (
+    *(name for one in ARCHITECTURES.values() for name in one.packages),
+    *(name for machine in MACHINES for name in machine.packages),
+)
 # What shows that a package is there, or its counterpart: a command, a file, a module of Python, or
 # a compiler and a header that it finds. Without a row here, it is the command of that name.
 SIGNS = {
@@ -58,8 +63,7 @@ SIGNS = {
     "libc6-dev-arm64-cross": "aarch64-linux-gnu-gcc stdio.h",
     **{
         package: str(machine.firmware if package.startswith("qemu-efi") else machine.qemu)
-        for architecture in ARCHITECTURES.values()
-        if (machine := architecture.machine)
+        for machine in MACHINES
         for package in machine.packages
     },
 }
@@ -94,17 +98,6 @@ class Need:
     builds: bool = True
 
 
-def list_every() -> tuple[str, ...]:
-    """Return the packages of all architectures and their machines."""
-    return tuple(
-        package
-        for architecture in ARCHITECTURES.values()
-        for part in (architecture, architecture.machine)
-        if part
-        for package in part.packages
-    )
-
-
 # Single stages and the replay are like bench.
 NEEDS = {
     "bench": Need(),
@@ -112,7 +105,7 @@ NEEDS = {
     "outbox": Need(python="test", builds=False),
     "review": Need(REVIEWERS, GUESTS[:1], python="test"),
     "test": Need(TESTERS, GUESTS[:1], GUESTS, python="test"),
-    "test-all": Need(TESTERS, GUESTS[:1], GUESTS, list_every(), python="test-all"),
+    "test-all": Need(TESTERS, GUESTS[:1], GUESTS, EVERY, python="test-all"),
 }
 
 
