@@ -104,9 +104,8 @@ def find_band(result: Result, runner: str, what: str = "samples") -> tuple[float
 def describe_runs(samples: Samples) -> str:
     """Return in words how often was measured."""
     runs = list_runs(samples["results"][0])
-    first = next(value for value in runs[0].values() if isinstance(value, dict))
-    rounds = len(first[next(iter(first))]) if "samples" not in runs[0] else 0
-    rounds = rounds or len(next(iter(runs[0]["samples"].values())))
+    told = (value for value in runs[0].values() if isinstance(value, dict))
+    rounds = len(next(iter(runs[0].get("samples", next(told)).values())))
     if len(runs) == 1:
         return f"a single process, {rounds} rounds"
     return f"{len(runs)} processes, up to {rounds} rounds each"
