@@ -5,7 +5,7 @@ The system's configuration stays as it is. apt verifies the archive's signature 
 installed Debian keyring (apt-secure(8)).
 """
 
-import re
+import platform
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,8 +19,7 @@ KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 def find_codename() -> str:
     """Return the code name of the installed Debian release, or an empty string if it has none."""
-    match = re.search(r"^VERSION_CODENAME=(\w+)", Path("/etc/os-release").read_text(), re.M)
-    return match[1] if match else ""
+    return platform.freedesktop_os_release().get("VERSION_CODENAME", "")
 
 
 class NotOffered(UserError):

@@ -31,11 +31,9 @@ DISK_GIB = 4.5
 
 def read_version(makefile: str) -> str:
     """Return the version that the text of a kernel's Makefile tells, such as 7.3.0-rc7, or ''."""
-    parts = [
-        re.search(rf"^{name} =[ \t]*(\S*)$", makefile, re.M)
-        for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL", "EXTRAVERSION")
-    ]
-    major, minor, sub, extra = (part[1] if part else "" for part in parts)
+    found = dict(re.findall(r"^([A-Z]+) =[ \t]*(\S*)$", makefile, re.M))
+    names = ("VERSION", "PATCHLEVEL", "SUBLEVEL", "EXTRAVERSION")
+    major, minor, sub, extra = (found.get(name, "") for name in names)
     return f"{major}.{minor}.{sub}{extra}" if major and minor else ""
 
 
