@@ -9,13 +9,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from harness.bench.measure import (
-    Setup,
-    describe_kernel,
-    keep_consoles,
-    make_setup,
-    name_console,
-)
+from harness.bench.measure import Setup, describe_kernel, keep_consoles, make_setup, name_console
 from harness.bench.report import WARNINGS, describe_setup, name_unit
 from harness.bench.zones import Boot, Zone, read_boot
 from harness.core.errors import UserError

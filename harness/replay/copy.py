@@ -7,14 +7,7 @@ from harness.core.stages import run_stage
 from harness.replay import build
 from harness.replay.build import CLANG, REPLAY, Program
 from harness.replay.run import Replay, run_replay
-from harness.replay.samples import (
-    Result,
-    Samples,
-    find_mean,
-    find_ratio,
-    find_time,
-    list_runners,
-)
+from harness.replay.samples import Result, Samples, find_mean, find_ratio, find_time, list_runners
 
 DEFAULT = replace(build.DEFAULT, name="copy")
 PROGRAM = Program(
