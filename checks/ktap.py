@@ -43,20 +43,14 @@ def list_cases(
         yield from list_cases(inner, (*path, str(inner["name"])))
 
 
-def load_report(report: Path) -> Report:
-    """Return a report that kunit.py wrote."""
-    whole = json.loads(report.read_text())
-    return Report(tuple(list_cases(whole)), whole["misc"]["errors"])
-
-
-def write_report(
+def run_parser(
     command: Sequence[str | Path],
     what: str,
     report: Path,
     *,
     log: Path | None = None,
     env: Mapping[str, str] | None = None,
-) -> Path:
+) -> Report:
     """Return the report of a kunit.py; Raises UserError only if it writes none: tests may fail."""
     report.unlink(missing_ok=True)
     try:
@@ -64,13 +58,14 @@ def write_report(
     except UserError:
         if not report.exists():
             raise
-    return report
+    whole = json.loads(report.read_text())
+    return Report(tuple(list_cases(whole)), whole["misc"]["errors"])
 
 
-def parse_log(source: Path, log: Path, what: str) -> Path:
+def parse_log(source: Path, log: Path, what: str) -> Report:
     """Return what source's kunit.py makes of a log: a report; Raises UserError if there is none."""
     command = make_command(source, "parse", log)
-    return write_report(command, f"{what}: reading {log}", log.with_suffix(".json"))
+    return run_parser(command, f"{what}: reading {log}", log.with_suffix(".json"))
 
 
 def read_stream(source: Path, lines: Sequence[str], name: str, log: Path) -> Report:
@@ -90,7 +85,7 @@ def read_stream(source: Path, lines: Sequence[str], name: str, log: Path) -> Rep
     text = ["KTAP version 1", "1..1", first, f"# Subtest: {name}", *stream, f"ok 1 {name}"]
     parsed = log.with_suffix(".ktap")
     parsed.write_text("".join(f"{line}\n" for line in text))
-    return load_report(parse_log(source, parsed, log.stem))
+    return parse_log(source, parsed, log.stem)
 
 
 def find_lines(lines: Sequence[str], name: str) -> list[int]:

@@ -155,13 +155,12 @@ MEMMAP_ONLY = make_kunit_kernel(X86_64, (MEMMAP,), HVO, words=f"{PC} {NODES}")
 HIGHMEM = make_kunit_kernel(I386, (FORTIFY,), "CONFIG_HIGHMEM4G=y", words=PC, name="i386-highmem")
 
 
-def judge_report(report: Path, suites: Sequence[str], what: str, log: Path) -> int:
+def judge_report(found: ktap.Report, suites: Sequence[str], what: str, log: Path) -> int:
     """Return the number of passed cases; each parameter counts.
 
     Raises UserError when a case failed or was skipped; the error shows what the log says about it.
     Raises UserError when the suites that ran are not those of suites, or when the run broke off.
     """
-    found = ktap.load_report(report)
     for path, status in found.cases:
         if status != "PASS":
             lines = log.read_text(errors="replace").splitlines()
@@ -226,7 +225,7 @@ def run_kunit(options: Options, source: Path, kernel: KunitKernel) -> int:
     # Without ACPI, x86 takes its CPUs from a table that has one for each socket.
     more += ["--qemu_args=-smp 2,sockets=2"] * bool(kernel.qemu)
     boot = ktap.make_command(source, "exec", *common, *more, f"--timeout={SECONDS}")
-    report = ktap.write_report(boot, what, out / "report.json", log=out / "exec.log", env=env)
+    report = ktap.run_parser(boot, what, out / "report.json", log=out / "exec.log", env=env)
     lines = log.read_text(errors="replace").splitlines()
     if complaints := [line for line in lines if is_splat(line)]:
         raise UserError(f"{what}: the kernel complained: {complaints[0].strip()} (full log: {log})")

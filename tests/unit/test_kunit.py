@@ -1,59 +1,44 @@
 # SPDX-License-Identifier: GPL-2.0
 """KUnit reports with cases that did not pass."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from checks import kunit
+from checks import ktap, kunit
 from harness.core import errors
 
+LOG = "KTAP version 1\n    # two: EXPECTATION FAILED at x.c:1\n    want 1\n    not ok 2 two\n"
 
-def report(
-    tmp_path: Path, *suites: tuple[str, dict[str, str]], broken: int = 0
-) -> tuple[Path, Path]:
-    """Write a report as kunit.py does, and a log."""
-    groups = [
-        {
-            "name": suite,
-            "sub_groups": [],
-            "test_cases": [{"name": name, "status": status} for name, status in cases.items()],
-        }
-        for suite, cases in suites
-    ]
-    made, log = tmp_path / "report.json", tmp_path / "test.log"
-    made.write_text(
-        json.dumps({"test_cases": [], "sub_groups": groups, "misc": {"errors": broken}})
+
+def judge(tmp_path: Path, told: str, errors: int = 0) -> int:
+    """Judge a report on two suites, of cases SUITE.CASE:STATUS."""
+    cases = (word.partition(":") for word in told.split())
+    found = ktap.Report(
+        tuple((tuple(path.split(".")), status) for path, _, status in cases), errors
     )
-    log.write_text(
-        "KTAP version 1\n    # two: EXPECTATION FAILED at x.c:1\n    want 1\n    not ok 2 two\n"
-    )
-    return made, log
+    log = tmp_path / "test.log"
+    log.write_text(LOG)
+    return kunit.judge_report(found, ["b", "a"], "KUnit", log)
 
 
 def test_judge(tmp_path: Path) -> None:
-    made, log = report(tmp_path, ("a", {"one": "PASS", "two": "PASS"}), ("b", {"three": "PASS"}))
-    assert kunit.judge_report(made, ["b", "a"], "KUnit", log) == 3
+    assert judge(tmp_path, "a.one:PASS a.two:PASS b.three:PASS") == 3
 
 
 @pytest.mark.parametrize(
-    ("suites", "broken", "message"),
+    ("told", "broken", "message"),
     [
-        ([("a", {"one": "PASS", "two": "FAIL"})], 0, r"KUnit: a\.two: FAIL"),
-        ([("a", {"one": "PASS", "two": "SKIP"})], 0, r"KUnit: a\.two: SKIP"),
-        ([("a", {"two": "ERROR"})], 0, r"KUnit: a\.two: ERROR"),
-        ([("a", {})], 0, "ran no suite instead of a"),
-        ([], 0, "ran no suite instead of a"),
-        ([("a", {"one": "PASS"}), ("b", {"one": "PASS"})], 0, "ran a, b instead of a"),
-        ([("a", {"one": "PASS"})], 1, "or broke off"),
+        ("a.one:PASS a.two:FAIL b.one:PASS", 0, r"KUnit: a\.two: FAIL"),
+        ("a.one:PASS a.two:SKIP b.one:PASS", 0, r"KUnit: a\.two: SKIP"),
+        ("a.two:ERROR", 0, r"KUnit: a\.two: ERROR"),
+        ("", 0, "ran no suite instead of b, a"),
+        ("a.one:PASS c.one:PASS", 0, "ran a, c instead of b, a"),
+        ("a.one:PASS b.one:PASS", 1, "or broke off"),
     ],
-    ids=["failed", "skipped", "crashed", "no cases", "no suites", "other suite", "broken off"],
+    ids=["failed", "skipped", "crashed", "no suites", "other suite", "broken off"],
 )
-def test_judge_refuses(
-    tmp_path: Path, suites: list[tuple[str, dict[str, str]]], broken: int, message: str
-) -> None:
-    made, log = report(tmp_path, *suites, broken=broken)
+def test_judge_refuses(tmp_path: Path, told: str, broken: int, message: str) -> None:
     with pytest.raises(errors.UserError, match=message) as caught:
-        kunit.judge_report(made, ["a"], "KUnit", log)
+        judge(tmp_path, told, broken)
     assert "two" not in message or caught.value.shown[0].endswith("EXPECTATION FAILED at x.c:1")
