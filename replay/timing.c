@@ -11,6 +11,8 @@
 
 #include "userspace.h"
 
+#define MAX_TAKES	20
+
 void stay_on_cpu(void)
 {
 	cpu_set_t cpus;
@@ -26,6 +28,41 @@ double cpu_time(void)
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return t.tv_sec * 1e9 + t.tv_nsec;
+}
+
+/* What the hypervisor has taken from a CPU, or else from all of them, in ticks of 10 ms. */
+static unsigned long stolen_ticks(int cpu)
+{
+	char name[16], times[256];
+	unsigned long stolen;
+
+	snprintf(name, sizeof(name), cpu < 0 ? "cpu " : "cpu%d ", cpu);
+	proc_value("/proc/stat", name, times, sizeof(times));
+	/* user nice system idle iowait irq softirq steal: proc_stat(5) */
+	if (sscanf(times, "%*u %*u %*u %*u %*u %*u %*u %lu", &stolen) != 1)
+		return 0;
+	return stolen;
+}
+
+double wall_clock(unsigned int threads, void (*before)(void), void (*run)(void),
+		  struct retakes *retakes)
+{
+	int used = threads > 1 ? -1 : sched_getcpu();
+	struct timespec start, end;
+	unsigned int takes = 0;
+	unsigned long stolen;
+
+	do {
+		before();
+		stolen = stolen_ticks(used);
+		clock_gettime(CLOCK_MONOTONIC, &start);
+		run();
+		clock_gettime(CLOCK_MONOTONIC, &end);
+		stolen = stolen_ticks(used) - stolen;
+	} while (++takes < MAX_TAKES && stolen);
+	retakes->retaken += takes - 1;
+	retakes->disturbed += !!stolen;
+	return (end.tv_sec - start.tv_sec) * 1e9 + end.tv_nsec - start.tv_nsec;
 }
 
 void proc_value(const char *path, const char *key, char *value, size_t size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What all replay programs share in user space. Calls go one way:
- * main -> the program's commands -> race, window, timing, random, crash -> kernels.
+ * main -> the program's commands -> race, window, timing, threads, random, crash -> kernels.
  */
 #ifndef REPLAY_USERSPACE_H
 #define REPLAY_USERSPACE_H
@@ -91,10 +91,26 @@ unsigned long below(uint64_t *state, unsigned long n);
 void fill_random(unsigned char *start, unsigned long bytes, uint64_t seed);
 void poison(unsigned char *start, unsigned long bytes, enum replay_poison how);
 
+/* threads.c: the workers that run the kernels' works */
+void threads_start(unsigned int nr);
+/* So many that all CPUs are used, with the caller; returns how many CPUs there are. */
+unsigned int threads_start_all(void);
+/* Runs piece(0), piece(1)... piece(@nr - 1) on so many threads, the caller being one. */
+void threads_share(unsigned int threads, unsigned long nr, void (*piece)(unsigned long i));
+
 /* timing.c: what a race needs */
 void stay_on_cpu(void);
 /* CPU time in ns: what else runs on the machine shall not count. */
 double cpu_time(void);
+/*
+ * ns of wall clock that @run takes. That includes what other guests of the machine use: a run
+ * during which the hypervisor took a tick from a CPU in use is done again, behind @before.
+ */
+struct retakes {
+	unsigned int retaken, disturbed;	/* runs; of those that were kept */
+};
+double wall_clock(unsigned int threads, void (*before)(void), void (*run)(void),
+		  struct retakes *retakes);
 /* Reads the first "KEY: VALUE" or "KEY VALUE" of a file in /proc; "" if there is none. */
 void proc_value(const char *path, const char *key, char *value, size_t size);
 /* The limit: a bare non-temporal fill; stream_end() orders it. */

@@ -60,18 +60,20 @@ PROGRAM = Program(
         "mm/vmstat",
         "mm/memory_hotplug",
         "mm/page_isolation",
+        "kernel/padata",
     ),
-    ("boot_free", "boot_ref_set", "boot_warn", "boot_memory"),
+    ("boot_free", "boot_ref_set", "boot_warn", "boot_memory", "replay_queue", "replay_cancel"),
     optional={"hugetlb_bootmem_struct_page_init": "mm/hugetlb"},
     # Its address is taken, so the compiler keeps its calling convention.
-    exposed="deferred_init_memmap_job",
+    exposed="deferred_init_memmap",
     fallback=("mm/mm_init", "mm/hugetlb"),
 )
 
 
 def name_race(result: Result) -> str:
-    """Return the size of the zone and what ran."""
-    return f"{result['gib']:>4} GiB, {result['what']}"
+    """Return the size of the zone, what ran, and with how many threads if by wall clock."""
+    threads = f", threads {result['threads']}, wall clock" if "threads" in result else ""
+    return f"{result['gib']:>4} GiB, {result['what']}{threads}"
 
 
 def format_table(samples: Samples) -> str:
@@ -94,7 +96,7 @@ BOOT = Replay(
         "comparing those of random cases": ["random", "deferred", "0", "1000", "1"],
     },
     # GiB of the zone, rounds of each process; the last one makes the verdict.
-    (["race", "deferred", "16", "3"], ["race", "deferred", "100", "3"]),
+    (["race", "deferred", "16", "3"], ["threads", "100", "3"], ["race", "deferred", "100", "3"]),
     format_table,
     format_verdict,
 )

@@ -5,7 +5,7 @@ Several threads fill one large device, or each of many small ones is bound by on
 another, and two at once.
 
 The program is that of `make replay`. It links the series' kernel/padata.o, so the kernel splits
-the range. The works that padata queues run on threads of user space (replay/device/threads.c).
+the range. The works that padata queues run on threads of user space (replay/threads.c).
 """
 
 import statistics

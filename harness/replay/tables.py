@@ -74,9 +74,11 @@ def list_cpus(kind: str) -> list[str]:
 
 
 def find_one(cpu: str, kind: str, **wanted: object) -> Result:
-    """Return the one result that has these values."""
+    """Return the one result that has these values; None is for a key that it lacks."""
     [result] = [
-        one for one in load(cpu, kind) if all(one[key] == value for key, value in wanted.items())
+        one
+        for one in load(cpu, kind)
+        if all(one.get(key) == value for key, value in wanted.items())
     ]
     return result
 
@@ -87,7 +89,7 @@ def list_gains() -> list[Row]:
     told: dict[str, tuple[str, dict[str, object]]] = {
         "bind persistent memory (nd_pmem)": ("replay", {**device, "order": 0}),
         "bind memory as pages of 2 MiB (device-dax)": ("replay", {**device, "order": 9}),
-        "boot, the free memory": ("boot", {"what": "deferred", "gib": GIB}),
+        "boot, the free memory": ("boot", {"what": "deferred", "gib": GIB, "threads": None}),
         "bring memory online in blocks of 2 GiB": ("online", {"block_mib": 2048}),
         "boot, huge pages of 1 GiB": ("hugetlb", {"gib": 16}),
     }
@@ -130,11 +132,26 @@ def list_replay() -> list[Row]:
 def list_boot() -> list[Row]:
     """Return the times of deferred initialisation."""
     raced = (
-        (cpu, f"deferred, {gib} GiB", find_one(cpu, "boot", what="deferred", gib=gib))
+        (
+            cpu,
+            f"deferred, {gib} GiB",
+            find_one(cpu, "boot", what="deferred", gib=gib, threads=None),
+        )
         for cpu in RUNS
         for gib in (16, GIB)
     )
     return list_times("what", raced)
+
+
+def list_threads() -> list[Row]:
+    """Return the wall clock of deferred initialisation by threads; older records have none."""
+    raced = (
+        (cpu, str(result["threads"]), result)
+        for cpu in RUNS
+        for result in load(cpu, "boot")
+        if "threads" in result
+    )
+    return list_times("threads", raced)
 
 
 def list_online(*kinds: str) -> list[Row]:
@@ -222,6 +239,7 @@ MARKDOWN: dict[str, Callable[[], list[Row]]] = {
     "gain": list_gains,
     "replay": list_replay,
     "boot": list_boot,
+    "threads": list_threads,
     "online": lambda: list_online("online", "hugetlb"),
     "parallel": list_parallel,
     "small": list_small,

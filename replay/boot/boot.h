@@ -10,7 +10,7 @@
 
 /* Which function runs. */
 enum boot_what {
-	BOOT_DEFERRED,		/* deferred_init_memmap_job(): initialise and free */
+	BOOT_DEFERRED,		/* deferred_init_memmap(): initialise and free */
 	BOOT_ONLINE,		/* online_pages(), for each memory block */
 	BOOT_HUGETLB,		/* hugetlb_bootmem_struct_page_init(): pages of 1 GiB */
 	NR_BOOT
@@ -36,7 +36,7 @@ struct boot_case {
 	unsigned long reserved[BOOT_MAX_RESERVED][2];
 };
 
-/* One kernel. side.run is not there. */
+/* One kernel. side.prepare and side.bind are not there; side.set_cpus is for BOOT_DEFERRED. */
 struct boot_side {
 	struct replay_side side;
 	/*

@@ -24,6 +24,7 @@ struct block {
 
 static unsigned char *snapshot, *state_snapshot;
 static struct block *blocks, *base_blocks;
+unsigned long pages_freed;
 static unsigned long nr_blocks, nr_base_blocks, nr_warnings, nr_base_warnings;
 /* The last count of each page of the window, -1 for none. */
 static signed char *counts, *base_counts;
@@ -35,7 +36,8 @@ static unsigned long first_pfn, nr_checked, nr_failed, nr_of_peer, nr_entries;
 
 CALLED_BY_KERNEL void boot_free(unsigned int order, unsigned int migratetype, unsigned long page)
 {
-	if (nr_blocks < MAX_BLOCKS) {
+	pages_freed += 1UL << order;
+	if (blocks && nr_blocks < MAX_BLOCKS) {
 		blocks[nr_blocks].order = order;
 		blocks[nr_blocks].migratetype = migratetype;
 		blocks[nr_blocks].pfn = page;

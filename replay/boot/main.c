@@ -10,6 +10,7 @@ const char usage[] =
 "usage: boot matrix WHAT [FIRST [CASES]]          compare memmaps and free lists byte for byte\n"
 "       boot random WHAT [FIRST [CASES [SEED]]]   the same for random cases\n"
 "       boot race WHAT [GIB [ROUNDS [JSON]]]      time GIB GiB; the samples go to JSON\n"
+"       boot threads [GIB [ROUNDS [JSON]]]        time deferred GIB GiB by wall clock, with threads\n"
 "       boot info                                 the kernels and their struct page\n"
 "WHAT is deferred, online or hugetlb\n";
 
@@ -92,9 +93,17 @@ static int run_boot_race(int nr, char **words)
 			 nr > 3 ? words[3] : NULL);
 }
 
+static int run_threads(int nr, char **words)
+{
+	return race_threads(read_within(nr, words, 0, 16, 256, "a zone has GiB:"),
+			    read_within(nr, words, 1, 15, MAX_ROUNDS, "rounds:"),
+			    nr > 2 ? words[2] : NULL);
+}
+
 const struct command commands[] = {
 	{ "matrix", 3, run_cases },
 	{ "random", 4, run_cases },
 	{ "race", 4, run_boot_race },
+	{ "threads", 3, run_threads },
 	{ }
 };

@@ -7,8 +7,11 @@
 
 #define START_PFN	(1UL << 20)
 
-static struct boot_case rows[4];
-static unsigned int nr_rows;
+#define MAX_ROWS	16
+#define PIECES		4	/* of the fill, per thread: as kernel/padata.c makes chunks */
+
+static struct boot_case rows[MAX_ROWS];
+static unsigned int nr_rows, row_threads[MAX_ROWS];
 
 static void fill_memmap(const struct boot_case *c)
 {
@@ -33,12 +36,71 @@ static void time_one(unsigned int row, unsigned int runner, double *figures)
 	*figures = (cpu_time() - start) / c->nr_pages;
 }
 
+/* What runs by wall clock. */
+static struct {
+	const struct boot_case *c;
+	const struct boot_side *side;	/* NULL: the fill */
+	unsigned int threads;
+} running;
+static struct retakes retakes;
+
+static void fill_piece(unsigned long i)
+{
+	unsigned long all = running.c->nr_pages, nr = running.threads * PIECES;
+	unsigned long from = all * i / nr, to = all * (i + 1) / nr;
+
+	stream(entry(running.c->start_pfn + from), (to - from) * layout->page_struct_size);
+	stream_end();
+}
+
+static void before_run(void)
+{
+	const struct boot_side *side = running.side ? : boot_side(&kernels[0]);
+
+	fill_memmap(running.c);
+	for (unsigned int i = 0; i < nr_kernels; i++)
+		kernels[i].side->set_cpus(running.threads, 0);
+	side->prepare(running.c, boot_state());
+}
+
+static void run_runner(void)
+{
+	if (running.side)
+		running.side->run(running.c);
+	else
+		threads_share(running.threads, running.threads * PIECES, fill_piece);
+}
+
+static void time_threads(unsigned int row, unsigned int runner, double *figures)
+{
+	running.c = &rows[row];
+	running.threads = row_threads[row];
+	running.side = runner < nr_kernels ? boot_side(&kernels[runner]) : NULL;
+	*figures = wall_clock(running.threads, before_run, run_runner, &retakes) /
+		   running.c->nr_pages;
+	if (!running.side)
+		return;
+	/* Whatever the threads did to each other, all memory is free. */
+	pages_freed = 0;
+	running.side->walk(running.c);
+	if (pages_freed != running.c->nr_pages)
+		die("%s freed %lu pages of %lu", crash_kernel, pages_freed, running.c->nr_pages);
+}
+
+static void start_row(unsigned int row)
+{
+	retakes = (struct retakes) { };
+}
+
 static void write_row(FILE *json, unsigned int row)
 {
 	const struct boot_case *c = &rows[row];
 
 	fprintf(json, "\"what\": \"%s\", \"gib\": %lu, ", boot_name(c->what),
 		c->nr_pages / (GIB >> layout->page_shift));
+	if (row_threads[row])
+		fprintf(json, "\"threads\": %u, \"retaken\": %u, \"disturbed\": %u, ",
+			row_threads[row], retakes.retaken, retakes.disturbed);
 	if (c->block_pages)
 		fprintf(json, "\"block_mib\": %lu, ", (c->block_pages << layout->page_shift) / MIB);
 }
@@ -77,6 +139,33 @@ int race_boot(enum boot_what what, unsigned long gib, unsigned int rounds, const
 		add_row(what, gib, what == BOOT_ONLINE ? 2048 : 0);
 	race.nr_rows = nr_rows;
 	stay_on_cpu();
+	window_open((gib * GIB >> layout->page_shift) * layout->page_struct_size);
+	window_place(START_PFN);
+	return run_race(&race, json);
+}
+
+int race_threads(unsigned long gib, unsigned int rounds, const char *json)
+{
+	struct race race = {
+		.unit = "ns of wall clock per struct page",
+		.nr_runners = nr_kernels + 1,
+		.rounds = rounds,
+		.figures = { "samples" },
+		.name_runner = name_kernel,
+		.start_row = start_row,
+		.write_row = write_row,
+		.time_one = time_threads,
+	};
+	unsigned int all = threads_start_all();
+
+	gib = fitting_memmap(gib);
+	for (unsigned int n = 1; n < all; n *= 2) {
+		row_threads[nr_rows] = n;
+		add_row(BOOT_DEFERRED, gib, 0);
+	}
+	row_threads[nr_rows] = all;
+	add_row(BOOT_DEFERRED, gib, 0);
+	race.nr_rows = nr_rows;
 	window_open((gib * GIB >> layout->page_shift) * layout->page_struct_size);
 	window_place(START_PFN);
 	return run_race(&race, json);

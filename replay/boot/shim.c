@@ -2,14 +2,15 @@
 /*
  * Kernel side of the boot replay: what is needed around mm/mm_init.o,
  * mm/page_alloc.o, mm/memblock.o, mm/vmstat.o, mm/memory_hotplug.o,
- * mm/page_isolation.o and mm/hugetlb.o, which are the kernel's own.
+ * mm/page_isolation.o, mm/hugetlb.o and kernel/padata.o, which are the kernel's
+ * own.
  *
  * Compiled once per tree and configuration, with that kernel's own headers and
  * command line. These are stubs: the zone lock is taken and released with the
- * same instructions on the lock itself, but interrupts stay as they are; per-CPU
- * data is that of one CPU; nothing preempts; and the function that padata calls
- * for each chunk is called once for all, as padata does with a single thread.
- * Notifiers, kswapd and the like do nothing, and there is no HVO.
+ * same instructions on the lock itself, but interrupts stay as they are, and
+ * waiters do not queue; per-CPU data is that of one CPU, also where several
+ * threads count in it; and nothing preempts. Notifiers, kswapd and the like do
+ * nothing, and there is no HVO.
  */
 #include <linux/hugetlb.h>
 #include <linux/memblock.h>
@@ -29,14 +30,13 @@
 #include "page_alloc.h"
 #include "boot.h"
 #include "../shim.h"
+#include "../padata.h"
 
 unsigned long highest_memmap_pfn;
 unsigned long page_offset_base, phys_base, totalreserve_pages;
 atomic_long_t _totalram_pages;
 atomic_t __num_online_cpus = ATOMIC_INIT(1);
 int sysctl_min_unmapped_ratio = 1, sysctl_min_slab_ratio = 5;
-struct cpumask __cpu_online_mask, __cpu_possible_mask;
-cpumask_var_t node_to_cpumask_map[MAX_NUMNODES];
 
 #define NR_SECTIONS	4096
 
@@ -69,16 +69,17 @@ int do_nothing(void)
 }
 
 #define DO_NOTHING(name) asm(".globl " #name "\n.set " #name ", do_nothing\n")
-DO_NOTHING(_raw_spin_lock);
-DO_NOTHING(_raw_spin_unlock);
+DO_NOTHING(_printk);
 DO_NOTHING(hugetlb_vmemmap_optimize_bootmem_folios);
 DO_NOTHING(kcompactd_run);
+DO_NOTHING(jiffies_to_msecs);
 DO_NOTHING(khugepaged_min_free_kbytes_update);
 DO_NOTHING(kswapd_run);
 DO_NOTHING(memory_notify);
 DO_NOTHING(mutex_lock);
 DO_NOTHING(mutex_unlock);
 DO_NOTHING(node_notify);
+DO_NOTHING(set_cpus_allowed_ptr);
 DO_NOTHING(writeback_set_ratelimit);
 
 /* One node. */
@@ -104,22 +105,23 @@ void online_mem_sections(unsigned long start_pfn, unsigned long end_pfn)
 		__pfn_to_section(start_pfn)->section_mem_map |= SECTION_IS_ONLINE;
 }
 
-void padata_do_multithreaded(struct padata_mt_job *job)
+int numa_nearest_node(int node, unsigned int state)
 {
-	job->thread_fn(job->start, job->start + job->size, job->fn_arg);
+	return node;
 }
 
-/* The zone lock. Nobody else takes it: to find it taken is a fault. */
+/* Of the zone lock. With one CPU, nobody else takes it: to find it taken is a fault. */
 unsigned long __lockfunc _raw_spin_lock_irqsave(raw_spinlock_t *lock)
 {
-	while (atomic_cmpxchg_acquire(&lock->raw_lock.val, 0, 1))
+	if (cpumask_weight(&__cpu_online_mask) == 1 && raw_spin_is_locked(lock))
 		boot_warn();
+	_raw_spin_lock(lock);
 	return 0;
 }
 
 void __lockfunc _raw_spin_unlock_irqrestore(raw_spinlock_t *lock, unsigned long flags)
 {
-	smp_store_release(&lock->raw_lock.locked, 0);
+	_raw_spin_unlock(lock);
 }
 
 #ifdef CONFIG_SOFTLOCKUP_DETECTOR
@@ -216,6 +218,9 @@ static void prepare_huge(const struct boot_case *c)
 	unsigned long pfn;
 	unsigned int i;
 
+	/* One node, so one thread. */
+	nodes_clear(node_states[N_MEMORY]);
+	node_set_state(c->node, N_MEMORY);
 	page_offset_base = (unsigned long)boot_memory() - PFN_PHYS(c->start_pfn);
 	huge->order = PUD_SHIFT - PAGE_SHIFT;
 	huge->mask = PUD_MASK;
@@ -302,12 +307,18 @@ static void prepare(const struct boot_case *c, void *where)
 	memblock.memory.total_size = 0;
 	memblock.reserved.cnt = 0;
 	memblock.reserved.total_size = 0;
-	if (c->what == BOOT_ONLINE)
+	if (c->what == BOOT_ONLINE) {
 		prepare_online(c, zone);
+		return;
+	}
+	if (cpumask_empty(&__cpu_online_mask))
+		set_online_cpus(1);
+	start_padata();
 	if (c->what == BOOT_HUGETLB)
 		prepare_huge(c);
 	if (c->what != BOOT_DEFERRED)
 		return;
+	state->pgdat.nr_zones = c->zone + 1;
 	memblock_add_node(PFN_PHYS(c->start_pfn), PFN_PHYS(c->nr_pages), c->node, 0);
 	for (i = 0; i < c->nr_reserved; i++) {
 		memblock_reserve(PFN_PHYS(c->reserved[i][0]),
@@ -316,10 +327,14 @@ static void prepare(const struct boot_case *c, void *where)
 	}
 	/* The kernel has initialised what it may look at behind the end. */
 	reserve(c, end_pfn, ALIGN(end_pfn, MAX_ORDER_NR_PAGES));
-	state->pgdat.first_deferred_pfn = ULONG_MAX;
 }
 
-void deferred_init_memmap_job(unsigned long start_pfn, unsigned long end_pfn, void *arg);
+static void set_cpus(unsigned int nr, unsigned long min_chunk)
+{
+	set_online_cpus(nr);
+}
+
+int deferred_init_memmap(void *data);
 
 static void run(const struct boot_case *c)
 {
@@ -330,7 +345,7 @@ static void run(const struct boot_case *c)
 	else if (c->what == BOOT_HUGETLB)
 		hugetlb_bootmem_struct_page_init();
 	else
-		deferred_init_memmap_job(c->start_pfn, c->start_pfn + c->nr_pages, zone);
+		deferred_init_memmap(&state->pgdat);
 }
 
 static void walk(const struct boot_case *c)
@@ -400,6 +415,7 @@ struct boot_side replay_side = {
 		.describe = describe,
 		.place = place,
 		.trace = trace,
+		.set_cpus = set_cpus,
 	},
 	.prepare = prepare,
 	.run = run,

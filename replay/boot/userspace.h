@@ -27,7 +27,9 @@ static inline const char *boot_name(enum boot_what what)
 /* The memory for boot_side.prepare(). */
 void *boot_state(void);
 
-/* check.c: 1 if a kernel does not do as the base, else 0 */
+/* check.c: of the blocks that boot_free() was called for */
+extern unsigned long pages_freed;
+/* 1 if a kernel does not do as the base, else 0 */
 enum boot_list { LIST_MATRIX, LIST_RANDOM };
 /* Cases from @first on; those of LIST_RANDOM depend on @seed and their number. */
 int check_cases(enum boot_what what, enum boot_list list, unsigned long first, unsigned long nr,
@@ -35,5 +37,7 @@ int check_cases(enum boot_what what, enum boot_list list, unsigned long first, u
 
 /* race.c */
 int race_boot(enum boot_what what, unsigned long gib, unsigned int rounds, const char *json);
+/* Deferred initialisation by one thread, two, four... and one for each CPU, by wall clock. */
+int race_threads(unsigned long gib, unsigned int rounds, const char *json);
 
 #endif

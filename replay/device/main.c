@@ -94,6 +94,8 @@ static int run_devices(int nr, char **words)
 			    nr > 4 ? words[4] : NULL);
 }
 
+unsigned int nr_threads = 1;
+
 /* With more than one, every kernel but the base splits its ranges as much as it can. */
 static void use_threads(unsigned long nr)
 {

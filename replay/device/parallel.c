@@ -5,18 +5,11 @@
  * more, in turn over the same memory. Or base and series that bind many small
  * devices, by one thread and by two.
  */
-#define _GNU_SOURCE
-#include <sched.h>
-#include <stdlib.h>
-#include <time.h>
-
 #include "userspace.h"
 
 #define MAX_RUNNERS	32
-#define MAX_CPUS	512
 #define PIECES		4	/* of the fill, per thread: as kernel/padata.c makes chunks */
 #define LOT		8	/* of devices: what a thread takes at a time */
-#define MAX_TAKES	20
 
 /*
  * What runs, with how many threads: in one device, or each in a device of its own.
@@ -27,32 +20,12 @@ static struct runner {
 	unsigned int threads;
 	char name[32];
 } runners[MAX_RUNNERS];
-static unsigned int nr_runners, nr_cpus, retaken, disturbed;	/* samples of a row */
+static const struct runner *running;
+static unsigned int nr_runners, nr_cpus;
+static struct retakes retakes;		/* of a row */
 static unsigned long nr_devices = 1;
 
 static struct replay_case call;		/* of all devices */
-
-static double wall_clock(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
-}
-
-/* What the hypervisor has taken from a CPU, or else from all of them, in ticks of 10 ms. */
-static unsigned long stolen_ticks(int cpu)
-{
-	char name[16], times[256];
-	unsigned long stolen;
-
-	snprintf(name, sizeof(name), cpu < 0 ? "cpu " : "cpu%d ", cpu);
-	proc_value("/proc/stat", name, times, sizeof(times));
-	/* user nice system idle iowait irq softirq steal: proc_stat(5) */
-	if (sscanf(times, "%*u %*u %*u %*u %*u %*u %*u %lu", &stolen) != 1)
-		return 0;
-	return stolen;
-}
 
 static unsigned long step;		/* pages of a piece */
 
@@ -79,44 +52,32 @@ static void bind_lot(unsigned long lot)
 		binding->bind(call.start_pfn + i * pages, pages);
 }
 
-static double time_run(const struct runner *r)
+static void before_run(void)
 {
-	double start;
+	const struct runner *r = running;
 
+	/* Every run starts alike, with none of the memmap in a cache. */
+	fill(nr_cpus);
 	binding = kernels[r->what != BASE].side;
 	if (r->what == SERIES || r->what == SPLIT)
 		binding->set_cpus(nr_devices > 1 ? nr_cpus : r->threads, r->what == SPLIT);
 	binding->prepare(&call);
-	start = wall_clock();
-	if (r->what == FILL)
-		fill(r->threads);
-	else if (nr_devices > 1)
-		threads_share(r->threads, (nr_devices + LOT - 1) / LOT, bind_lot);
-	else
-		binding->bind(call.start_pfn, call.nr_pages);
-	return wall_clock() - start;
 }
 
-/*
- * Unlike CPU time, wall clock includes what other guests of the machine use. A sample during which
- * the hypervisor took a tick from a CPU in use is taken again.
- */
+static void run_runner(void)
+{
+	if (running->what == FILL)
+		fill(running->threads);
+	else if (nr_devices > 1)
+		threads_share(running->threads, (nr_devices + LOT - 1) / LOT, bind_lot);
+	else
+		binding->bind(call.start_pfn, call.nr_pages);
+}
+
 static void time_one(unsigned int row, unsigned int runner, double *figures)
 {
-	const struct runner *r = &runners[runner];
-	int used = r->threads > 1 ? -1 : sched_getcpu();
-	unsigned int takes = 0;
-	unsigned long stolen;
-
-	do {
-		/* Every run starts alike, with none of the memmap in a cache. */
-		fill(nr_cpus);
-		stolen = stolen_ticks(used);
-		*figures = time_run(r);
-		stolen = stolen_ticks(used) - stolen;
-	} while (++takes < MAX_TAKES && stolen);
-	retaken += takes - 1;
-	disturbed += !!stolen;
+	running = &runners[runner];
+	*figures = wall_clock(running->threads, before_run, run_runner, &retakes) / 1e6;
 }
 
 static void add_runner(int what, unsigned int threads)
@@ -127,17 +88,6 @@ static void add_runner(int what, unsigned int threads)
 	r->what = what;
 	r->threads = threads;
 	snprintf(r->name, sizeof(r->name), "%s %u", names[what], threads);
-}
-
-static void count_cpus(void)
-{
-	cpu_set_t cpus;
-
-	sched_getaffinity(0, sizeof(cpus), &cpus);
-	nr_cpus = CPU_COUNT(&cpus);
-	if (nr_cpus > MAX_CPUS)
-		nr_cpus = MAX_CPUS;
-	threads_start(nr_cpus - 1);
 }
 
 /* 1, 2, 4... and all CPUs that the process may use */
@@ -161,10 +111,11 @@ static const char *name_runner(unsigned int runner)
 static void start_row(unsigned int row)
 {
 	call = start_device(row);
-	retaken = 0;
-	disturbed = 0;
+	retakes = (struct retakes) { };
 	/* The memory's first touch does not count. */
-	time_run(&runners[0]);
+	running = &runners[0];
+	before_run();
+	run_runner();
 }
 
 static void write_row(FILE *json, unsigned int row)
@@ -172,7 +123,7 @@ static void write_row(FILE *json, unsigned int row)
 	fprintf(json, "\"devices\": %lu, \"device_mib\": %lu, \"order\": %u, "
 		"\"deduplicated\": %s, \"cpus\": %u, \"retaken\": %u, \"disturbed\": %u, ",
 		nr_devices, device.mib / nr_devices, device.orders[row],
-		device.deduplicated[row] ? "true" : "false", nr_cpus, retaken, disturbed);
+		device.deduplicated[row] ? "true" : "false", nr_cpus, retakes.retaken, retakes.disturbed);
 }
 
 static int run(unsigned int rounds, const char *json)
@@ -194,7 +145,7 @@ static int run(unsigned int rounds, const char *json)
 
 int race_threads(unsigned int rounds, const char *json)
 {
-	count_cpus();
+	nr_cpus = threads_start_all();
 	list_runners();
 	open_device();
 	return run(rounds, json);
@@ -204,7 +155,7 @@ int race_devices(unsigned long nr, unsigned int rounds, const char *json)
 {
 	unsigned long mib = device.mib / nr;
 
-	count_cpus();
+	nr_cpus = threads_start_all();
 	open_device();
 	nr_devices = device.mib / mib;
 	device.mib = nr_devices * mib;

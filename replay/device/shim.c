@@ -5,7 +5,6 @@
  * Compiled once per tree and configuration, with that kernel's own headers and
  * command line, then linked with its mm/mm_init.o.
  */
-#include <linux/cpuhotplug.h>
 #include <linux/memremap.h>
 #include <linux/mm.h>
 #include <linux/mmzone.h>
@@ -23,14 +22,11 @@ s64 memstart_addr;
 #endif
 
 /*
- * What kernel/padata.c needs, where a kernel's mm/mm_init.c uses it. Spinlocks
- * are the kernel's lock words, with no queue of waiters. Works go to threads of
- * user space. An arm64 kernel finds "current" in a register that user space
- * cannot read, so there the caller does the whole job.
+ * What is between mm/mm_init.c and kernel/padata.c, where a kernel's uses it. An
+ * arm64 kernel finds "current" in a register that user space cannot read, so
+ * there the caller does the whole job.
  */
 void replay_do_multithreaded(struct padata_mt_job *job);
-
-cpumask_var_t node_to_cpumask_map[MAX_NUMNODES];
 
 int numa_nearest_node(int node, unsigned int state)
 {
@@ -38,86 +34,13 @@ int numa_nearest_node(int node, unsigned int state)
 }
 
 #ifdef CONFIG_X86
-struct cpumask __cpu_online_mask, __cpu_possible_mask;
-struct workqueue_struct *system_dfl_wq;
-#define MAX_CPUS	(BITS_PER_BYTE * sizeof(struct cpumask))
-unsigned int __num_possible_cpus = MAX_CPUS;
+#include "../padata.h"
+
 static unsigned long min_chunk;
-
-/* padata_init() allocates its works, once, and would like to hear of hotplug. */
-void *__kmalloc_noprof(DECL_TOKEN_PARAMS(size, token), gfp_t flags)
-{
-	static u64 works[16 * MAX_CPUS];
-
-	return size <= sizeof(works) ? works : NULL;
-}
-
-int __cpuhp_setup_state(enum cpuhp_state state, const char *name, bool invoke,
-			int (*startup)(unsigned int cpu),
-			int (*teardown)(unsigned int cpu), bool multi_instance)
-{
-	return 0;
-}
-
-void __lockfunc _raw_spin_lock(raw_spinlock_t *lock)
-{
-	while (atomic_cmpxchg_acquire(&lock->raw_lock.val, 0, _Q_LOCKED_VAL))
-		cpu_relax();
-}
-
-void __lockfunc _raw_spin_unlock(raw_spinlock_t *lock)
-{
-	atomic_set_release(&lock->raw_lock.val, 0);
-}
-
-void __lockfunc _raw_spin_lock_bh(raw_spinlock_t *lock)
-{
-	_raw_spin_lock(lock);
-}
-
-void __lockfunc _raw_spin_unlock_bh(raw_spinlock_t *lock)
-{
-	_raw_spin_unlock(lock);
-}
-
-static void run_work(void *work)
-{
-	((struct work_struct *)work)->func(work);
-}
-
-bool queue_work_on(int cpu, struct workqueue_struct *wq, struct work_struct *work)
-{
-	replay_queue(run_work, work);
-	return true;
-}
-
-/* Only the series asks: its workers may use all CPUs. */
-unsigned int workqueue_unbound_nr_cpus(void);
-unsigned int workqueue_unbound_nr_cpus(void)
-{
-	return cpumask_weight(&__cpu_online_mask);
-}
-
-bool cancel_work_sync(struct work_struct *work)
-{
-	replay_cancel(work);
-	return true;
-}
 
 void replay_do_multithreaded(struct padata_mt_job *job)
 {
-	static DEFINE_RAW_SPINLOCK(lock);
-	static bool initialised;
-
-	/* Two threads may be here: one of them initialises. Pairs with the release. */
-	if (!smp_load_acquire(&initialised)) {
-		_raw_spin_lock(&lock);
-		if (!initialised)
-			padata_init();
-		/* After what padata_init() stored. */
-		smp_store_release(&initialised, true);
-		_raw_spin_unlock(&lock);
-	}
+	start_padata();
 	if (min_chunk)
 		job->min_chunk = min_chunk;
 	/* The series wants a quarter of a node's CPUs: here, all that there are. */
@@ -127,20 +50,13 @@ void replay_do_multithreaded(struct padata_mt_job *job)
 
 static void set_cpus(unsigned int nr, unsigned long new_min_chunk)
 {
-	unsigned int i;
-
 	min_chunk = new_min_chunk;
-	cpumask_clear(&__cpu_online_mask);
-	for (i = 0; i < nr && i < MAX_CPUS; i++)
-		__cpumask_set_cpu(i, &__cpu_online_mask);
-	task.cpus_ptr = &task.cpus_mask;
-	cpumask_copy(&task.cpus_mask, &__cpu_online_mask);
-	for (i = 0; i < MAX_NUMNODES; i++)
-		cpumask_copy(node_to_cpumask_map[i], &__cpu_online_mask);
+	set_online_cpus(nr);
 }
 #else
 /* The masks have no bits, and the count of CPUs is not used. */
 unsigned int nr_cpu_ids;
+cpumask_var_t node_to_cpumask_map[MAX_NUMNODES];
 
 unsigned int __bitmap_weight(const unsigned long *bitmap, unsigned int bits)
 {

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The program that replays memmap_init_zone_device(). Calls go one way:
- * main -> check, race, parallel -> events, case, threads -> the shared half.
+ * main -> check, race, parallel -> events, case -> the shared half.
  */
 #ifndef REPLAY_DEVICE_USERSPACE_H
 #define REPLAY_DEVICE_USERSPACE_H
 
 #include "../userspace.h"
 
-/* threads.c: the workers that run the kernels' works */
-void threads_start(unsigned int nr);
-/* Runs piece(0), piece(1)... piece(@nr - 1) on so many threads, the caller being one. */
-void threads_share(unsigned int threads, unsigned long nr, void (*piece)(unsigned long i));
 /* With how many threads the kernels run: 1, or as the command line says. */
 extern unsigned int nr_threads;
 

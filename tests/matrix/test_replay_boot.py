@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The replays of boot, onlining and huge pages: all is as in the base, each mutation is found."""
 
+import os
 import tomllib
 from pathlib import Path
 
@@ -95,6 +96,23 @@ def test_mutation_is_found(pair: Pair, name: str) -> None:
     assert again.returncode == 1 and where == reported[0]
     # How many bytes differ depends on the addresses of the free lists.
     assert how.split(";")[0] == reported[1].split(";")[0]
+
+
+def test_threads(built: Built, tmp_path: Path) -> None:
+    results = race(built("default"), tmp_path, "threads", "1")["results"]
+    threads = [result["threads"] for result in results]
+    assert threads == sorted({1, *threads}) and threads[-1] == len(os.sched_getaffinity(0))
+    for result in results:
+        assert list(result["samples"]) == ["base", "series", "fallback", "limit"]
+        assert f"threads {result['threads']}, wall clock" in boot.name_race(result)
+
+
+def test_page_that_no_thread_frees_is_found(pair: Pair) -> None:
+    chunk = "deferred_init_memmap_chunk(start_pfn, end_pfn{}, zone, true);"
+    edits = [[chunk.format(""), chunk.format(" - 1")]]
+    made = boot.PROGRAM.build_mutant(*pair("default"), "page-too-few", edits)
+    done = replay(made, "threads", "1", "1")
+    assert done.returncode == 2 and "series freed 262143 pages of 262144" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Threads that stand for the workers of the kernel's unbound workqueue. */
+#define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "userspace.h"
 
-#define MAX_WORKS	512
-
-unsigned int nr_threads = 1;
+#define MAX_CPUS	512
+#define MAX_WORKS	MAX_CPUS
 
 enum state { FREE, QUEUED, RUNNING, DONE };
 
@@ -54,6 +55,19 @@ void threads_start(unsigned int nr)
 	while (nr--)
 		if (pthread_create(&thread, NULL, run_works, NULL))
 			die("cannot start a thread: raise ulimit -u");
+}
+
+unsigned int threads_start_all(void)
+{
+	unsigned int nr;
+	cpu_set_t cpus;
+
+	sched_getaffinity(0, sizeof(cpus), &cpus);
+	nr = CPU_COUNT(&cpus);
+	if (nr > MAX_CPUS)
+		nr = MAX_CPUS;
+	threads_start(nr - 1);
+	return nr;
 }
 
 static struct {

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Kernel side: what kernel/padata.c needs, on x86-64. A shim includes this behind
+ * shim.h. Spinlocks are the kernel's lock words, with no queue of waiters. Works
+ * go to threads of user space.
+ */
+#include <linux/completion.h>
+#include <linux/cpuhotplug.h>
+#include <linux/cpumask.h>
+#include <linux/padata.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "replay.h"
+
+struct cpumask __cpu_online_mask, __cpu_possible_mask;
+cpumask_var_t node_to_cpumask_map[MAX_NUMNODES];
+struct workqueue_struct *system_dfl_wq;
+#define MAX_CPUS	(BITS_PER_BYTE * sizeof(struct cpumask))
+unsigned int __num_possible_cpus = MAX_CPUS;
+
+/* padata_init() allocates its works, once, and would like to hear of hotplug. */
+void *__kmalloc_noprof(DECL_TOKEN_PARAMS(size, token), gfp_t flags)
+{
+	static u64 works[16 * MAX_CPUS];
+
+	return size <= sizeof(works) ? works : NULL;
+}
+
+int __cpuhp_setup_state(enum cpuhp_state state, const char *name, bool invoke,
+			int (*startup)(unsigned int cpu),
+			int (*teardown)(unsigned int cpu), bool multi_instance)
+{
+	return 0;
+}
+
+void __lockfunc _raw_spin_lock(raw_spinlock_t *lock)
+{
+	while (atomic_cmpxchg_acquire(&lock->raw_lock.val, 0, _Q_LOCKED_VAL))
+		cpu_relax();
+}
+
+void __lockfunc _raw_spin_unlock(raw_spinlock_t *lock)
+{
+	smp_store_release(&lock->raw_lock.locked, 0);
+}
+
+void __lockfunc _raw_spin_lock_bh(raw_spinlock_t *lock)
+{
+	_raw_spin_lock(lock);
+}
+
+void __lockfunc _raw_spin_unlock_bh(raw_spinlock_t *lock)
+{
+	_raw_spin_unlock(lock);
+}
+
+static void run_work(void *work)
+{
+	((struct work_struct *)work)->func(work);
+}
+
+bool queue_work_on(int cpu, struct workqueue_struct *wq, struct work_struct *work)
+{
+	replay_queue(run_work, work);
+	return true;
+}
+
+/* Only the base waits for a completion, and only the series asks for what is behind it. */
+void __init_swait_queue_head(struct swait_queue_head *q, const char *name,
+			     struct lock_class_key *key)
+{
+}
+
+void wait_for_completion(struct completion *x)
+{
+	/* After what the helpers stored: pairs with complete(). */
+	while (!smp_load_acquire(&x->done))
+		cpu_relax();
+}
+
+void complete(struct completion *x)
+{
+	/* Behind what the helpers stored: pairs with wait_for_completion(). */
+	smp_store_release(&x->done, 1);
+}
+
+/* The series' workers may use all CPUs. */
+unsigned int workqueue_unbound_nr_cpus(void);
+unsigned int workqueue_unbound_nr_cpus(void)
+{
+	return cpumask_weight(&__cpu_online_mask);
+}
+
+bool cancel_work_sync(struct work_struct *work)
+{
+	replay_cancel(work);
+	return true;
+}
+
+/* Before a kernel's first job. */
+static void start_padata(void)
+{
+	static DEFINE_RAW_SPINLOCK(lock);
+	static bool initialised;
+
+	/* Two threads may be here: one of them initialises. Pairs with the release. */
+	if (smp_load_acquire(&initialised))
+		return;
+	_raw_spin_lock(&lock);
+	if (!initialised)
+		padata_init();
+	/* After what padata_init() stored. */
+	smp_store_release(&initialised, true);
+	_raw_spin_unlock(&lock);
+}
+
+static void set_online_cpus(unsigned int nr)
+{
+	unsigned int i;
+
+	cpumask_clear(&__cpu_online_mask);
+	for (i = 0; i < nr && i < MAX_CPUS; i++)
+		__cpumask_set_cpu(i, &__cpu_online_mask);
+	task.cpus_ptr = &task.cpus_mask;
+	cpumask_copy(&task.cpus_mask, &__cpu_online_mask);
+	for (i = 0; i < MAX_NUMNODES; i++)
+		cpumask_copy(node_to_cpumask_map[i], &__cpu_online_mask);
+}
