@@ -2,6 +2,7 @@
 /* What a race needs: a clock, the limit, and how much memory there is. */
 #define _GNU_SOURCE
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -64,6 +65,28 @@ double wall_clock(unsigned int threads, void (*before)(void), void (*run)(void),
 	retakes->disturbed += !!stolen;
 	return (end.tv_sec - start.tv_sec) * 1e9 + end.tv_nsec - start.tv_nsec;
 }
+
+#ifdef __x86_64__
+static volatile unsigned long nr_steps;
+
+static void count_step(int signal)
+{
+	nr_steps++;
+}
+
+unsigned long count_instructions(void (*run)(void))
+{
+	const struct sigaction action = { .sa_handler = count_step };
+
+	sigaction(SIGTRAP, &action, NULL);
+	nr_steps = 0;
+	/* The trap flag: SIGTRAP behind each instruction. */
+	asm volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+	run();
+	asm volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
+	return nr_steps;
+}
+#endif
 
 void proc_value(const char *path, const char *key, char *value, size_t size)
 {

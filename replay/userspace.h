@@ -113,6 +113,8 @@ double wall_clock(unsigned int threads, void (*before)(void), void (*run)(void),
 		  struct retakes *retakes);
 /* Reads the first "KEY: VALUE" or "KEY VALUE" of a file in /proc; "" if there is none. */
 void proc_value(const char *path, const char *key, char *value, size_t size);
+/* How many instructions of user space @run executes, on x86-64: one step at a time. */
+unsigned long count_instructions(void (*run)(void));
 /* The limit: a bare non-temporal fill; stream_end() orders it. */
 void stream(unsigned char *start, unsigned long bytes);
 void stream_end(void);

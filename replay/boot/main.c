@@ -11,6 +11,7 @@ const char usage[] =
 "       boot random WHAT [FIRST [CASES [SEED]]]   the same for random cases\n"
 "       boot race WHAT [GIB [ROUNDS [JSON]]]      time GIB GiB; the samples go to JSON\n"
 "       boot threads [GIB [ROUNDS [JSON]]]        time deferred GIB GiB by wall clock, with threads\n"
+"       boot count WHAT                           count instructions per struct page\n"
 "       boot info                                 the kernels and their struct page\n"
 "WHAT is deferred, online or hugetlb\n";
 
@@ -93,6 +94,11 @@ static int run_boot_race(int nr, char **words)
 			 nr > 3 ? words[3] : NULL);
 }
 
+static int run_count(int nr, char **words)
+{
+	return count_boot(read_what(nr, words));
+}
+
 static int run_threads(int nr, char **words)
 {
 	return race_threads(read_within(nr, words, 0, 16, 256, "a zone has GiB:"),
@@ -105,5 +111,6 @@ const struct command commands[] = {
 	{ "random", 4, run_cases },
 	{ "race", 4, run_boot_race },
 	{ "threads", 3, run_threads },
+	{ "count", 1, run_count },
 	{ }
 };

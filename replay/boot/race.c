@@ -40,7 +40,7 @@ static void time_one(unsigned int row, unsigned int runner, double *figures)
 static struct {
 	const struct boot_case *c;
 	const struct boot_side *side;	/* NULL: the fill */
-	unsigned int threads;
+	unsigned int threads;		/* 0: as many as there are without asking */
 } running;
 static struct retakes retakes;
 
@@ -58,7 +58,7 @@ static void before_run(void)
 	const struct boot_side *side = running.side ? : boot_side(&kernels[0]);
 
 	fill_memmap(running.c);
-	for (unsigned int i = 0; i < nr_kernels; i++)
+	for (unsigned int i = 0; running.threads && i < nr_kernels; i++)
 		kernels[i].side->set_cpus(running.threads, 0);
 	side->prepare(running.c, boot_state());
 }
@@ -169,4 +169,22 @@ int race_threads(unsigned long gib, unsigned int rounds, const char *json)
 	window_open((gib * GIB >> layout->page_shift) * layout->page_struct_size);
 	window_place(START_PFN);
 	return run_race(&race, json);
+}
+
+/* Of a section, or of a page of 1 GiB. */
+int count_boot(enum boot_what what)
+{
+	add_row(what, 1, what == BOOT_ONLINE ? 128 : 0);
+	if (what != BOOT_HUGETLB)
+		rows[0].nr_pages = 128 * MIB >> layout->page_shift;
+	window_open(rows[0].nr_pages * layout->page_struct_size);
+	window_place(START_PFN);
+	running.c = &rows[0];
+	for (unsigned int i = 0; i < nr_kernels; i++) {
+		running.side = boot_side(&kernels[i]);
+		before_run();
+		printf("%s, %s: %.2f\n", boot_name(what), kernels[i].name,
+		       (double)count_instructions(run_runner) / rows[0].nr_pages);
+	}
+	return 0;
 }

@@ -37,6 +37,8 @@ int check_cases(enum boot_what what, enum boot_list list, unsigned long first, u
 
 /* race.c */
 int race_boot(enum boot_what what, unsigned long gib, unsigned int rounds, const char *json);
+/* Prints the instructions per struct page. */
+int count_boot(enum boot_what what);
 /* Deferred initialisation by one thread, two, four... and one for each CPU, by wall clock. */
 int race_threads(unsigned long gib, unsigned int rounds, const char *json);
 
