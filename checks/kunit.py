@@ -135,7 +135,7 @@ KERNELS = {
     kernel.name: kernel
     for kernel in (
         make_kunit_kernel(X86_64, (MEMCPY_NT, FORTIFY, MEMMAP), HVO, words=f"{PC} {NODES}"),
-        # UML is the only one that runs natively, so only here can a missing drain show.
+        # Of these only UML runs natively, so only here can a missing drain show.
         # An SMP UML needs seccomp mode.
         make_kunit_kernel(
             UML,

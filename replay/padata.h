@@ -43,6 +43,7 @@ void __lockfunc _raw_spin_lock(raw_spinlock_t *lock)
 
 void __lockfunc _raw_spin_unlock(raw_spinlock_t *lock)
 {
+	/* As native_queued_spin_unlock(). */
 	smp_store_release(&lock->raw_lock.locked, 0);
 }
 

@@ -109,6 +109,7 @@ double cpu_time(void);
 struct retakes {
 	unsigned int retaken, disturbed;	/* runs; of those that were kept */
 };
+
 double wall_clock(unsigned int threads, void (*before)(void), void (*run)(void),
 		  struct retakes *retakes);
 /* Reads the first "KEY: VALUE" or "KEY VALUE" of a file in /proc; "" if there is none. */

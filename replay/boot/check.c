@@ -110,8 +110,9 @@ static bool differ_in_lists(char *text, size_t size)
 		return false;
 	b = i < nr_blocks ? &blocks[i] : &base_blocks[i];
 	snprintf(text, size,
-		 "free lists: block %lu, of order %u, %s, at pfn 0x%lx, is not the base's; %lu blocks, base %lu",
-		 i, b->order, types[b->migratetype], pfn_of((void *)b->pfn), nr_blocks, nr_base_blocks);
+		 "free lists: block %lu, of order %u, %s, pfn 0x%lx, differs; %lu blocks, base %lu",
+		 i, b->order, types[b->migratetype], pfn_of((void *)b->pfn),
+		 nr_blocks, nr_base_blocks);
 	return true;
 }
 
@@ -363,7 +364,8 @@ int check_cases(enum boot_what what, enum boot_list list, unsigned long first, u
 		}
 		check(&c, name);
 	}
-	printf("%lu case%s, %lu struct pages: ", nr_checked, nr_checked == 1 ? "" : "s", nr_entries);
+	printf("%lu case%s, %lu struct pages: ", nr_checked, nr_checked == 1 ? "" : "s",
+	       nr_entries);
 	if (nr_failed)
 		printf("differs from base %lu times\n", nr_failed);
 	else

@@ -10,7 +10,7 @@ const char usage[] =
 "usage: boot matrix WHAT [FIRST [CASES]]          compare memmaps and free lists byte for byte\n"
 "       boot random WHAT [FIRST [CASES [SEED]]]   the same for random cases\n"
 "       boot race WHAT [GIB [ROUNDS [JSON]]]      time GIB GiB; the samples go to JSON\n"
-"       boot threads [GIB [ROUNDS [JSON]]]        time deferred GIB GiB by wall clock, with threads\n"
+"       boot threads [GIB [ROUNDS [JSON]]]        time deferred GIB GiB by wall clock, by threads\n"
 "       boot count WHAT                           count instructions per struct page\n"
 "       boot info                                 the kernels and their struct page\n"
 "WHAT is deferred, online or hugetlb\n";

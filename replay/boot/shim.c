@@ -57,6 +57,7 @@ struct state {
 	struct mem_section sections[NR_SECTIONS];
 	unsigned char usage[NR_SECTIONS][USAGE_SIZE] __aligned(8);
 };
+
 static struct state *state;
 
 struct pglist_data *node_data[MAX_NUMNODES];
@@ -228,7 +229,7 @@ static void prepare_huge(const struct boot_case *c)
 		INIT_LIST_HEAD(&huge_boot_pages[i]);
 		INIT_LIST_HEAD(&huge->hugepage_freelists[i]);
 	}
-	for (pfn = c->start_pfn; pfn < c->start_pfn + c->nr_pages; pfn += PTRS_PER_PMD * PTRS_PER_PTE) {
+	for (pfn = c->start_pfn; pfn < c->start_pfn + c->nr_pages; pfn += PUD_SIZE / PAGE_SIZE) {
 		reserve(c, pfn, pfn + 1);
 		m = pfn_to_kaddr(pfn);
 		m->hstate = huge;

@@ -123,7 +123,8 @@ static void write_row(FILE *json, unsigned int row)
 	fprintf(json, "\"devices\": %lu, \"device_mib\": %lu, \"order\": %u, "
 		"\"deduplicated\": %s, \"cpus\": %u, \"retaken\": %u, \"disturbed\": %u, ",
 		nr_devices, device.mib / nr_devices, device.orders[row],
-		device.deduplicated[row] ? "true" : "false", nr_cpus, retakes.retaken, retakes.disturbed);
+		device.deduplicated[row] ? "true" : "false", nr_cpus,
+		retakes.retaken, retakes.disturbed);
 }
 
 static int run(unsigned int rounds, const char *json)

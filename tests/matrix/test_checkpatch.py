@@ -11,14 +11,14 @@ from review import scripts
 
 SOURCES = sorted(
     path
-    for folder in ("replay", "replay/device", "replay/copy", "probes", "guest")
-    for path in (folders.ROOT / folder).iterdir()
-    if path.suffix in (".c", ".h")
+    for folder in ("replay", "replay/boot", "replay/device", "replay/copy", "probes", "guest")
+    for path in (folders.ROOT / folder).glob("*.[ch]")
 )
 # What does not hold for programs of user space.
 KERNEL_ONLY = (
     "AVOID_EXTERNS",
     "BIT_MACRO",
+    "CAMELCASE",
     "INCLUDE_LINUX",
     "PREFER_DEFINED_ATTRIBUTE_MACRO",
     "PREFER_KERNEL_TYPES",
