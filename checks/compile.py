@@ -76,11 +76,18 @@ WIDE = "CONFIG_64BIT=y"
 # Deferred initialisation is in mm/mm_init.c too. It cannot be combined with KMSAN.
 DEFERRED = "CONFIG_DEFERRED_STRUCT_PAGE_INIT=y"
 USERCOPY = ("arch/x86/lib/usercopy_64.c",)
-X86_64 = target(architectures.X86_64, WIDE, DEFERRED, users=USERCOPY)
-CLANG = target(
-    architectures.X86_64,
+# Of these two, every file that the series touches.
+X86_64_LINES = (
     WIDE,
     DEFERRED,
+    "CONFIG_HUGETLBFS=y",
+    *("CONFIG_PCI=y", "CONFIG_NET=y", "CONFIG_INET=y", "CONFIG_INFINIBAND=y"),
+    "CONFIG_INFINIBAND_RDMAVT=y",
+)
+X86_64 = target(architectures.X86_64, *X86_64_LINES, users=USERCOPY)
+CLANG = target(
+    architectures.X86_64,
+    *X86_64_LINES,
     name="x86_64-clang",
     llvm=architectures.LLVM,
     users=USERCOPY,
@@ -199,10 +206,23 @@ class Compilation:
         folder = next(
             folder for folder in Path(file).parents if (self.source / folder / "Makefile").exists()
         )
-        name = re.escape(str(Path(file).relative_to(folder).with_suffix(".o")))
-        makefile = (self.source / folder / "Makefile").read_text()
-        rule = re.search(rf"^(?:obj|lib)-\$\((\w+)\).*[ \t]{name}\b", makefile, re.M)
-        return f"{file.removesuffix('c')}o" if not rule or f"{rule[1]}=y" in self.config else ""
+        made = str(Path(file).relative_to(folder).with_suffix(".o"))
+        makefile = (self.source / folder / "Makefile").read_text().replace("\\\n", " ")
+        return f"{file.removesuffix('c')}o" if self.is_made(made, makefile) else ""
+
+    def is_made(self, name: str, makefile: str) -> bool:
+        """Return whether a Makefile's rules make an object, maybe as a part of another one."""
+        rule = re.search(
+            rf"^([\w-]+?)-(?:\$\((\w+)\)|y|objs)\s*[:+]?=(?:.*[ \t])?{re.escape(name)}(?:\s|$)",
+            makefile,
+            re.M,
+        )
+        if not rule:
+            return True
+        whole, symbol = rule.groups()
+        if symbol and f"{symbol}=y" not in self.config:
+            return False
+        return whole in ("obj", "lib") or self.is_made(f"{whole}.o", makefile)
 
     def compile(self) -> tuple[list[str], list[str]]:
         """Compile again, and return the objects' names and the warnings without line numbers.

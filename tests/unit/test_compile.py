@@ -58,3 +58,31 @@ def test_objects_of_other_architectures_are_left_out(
     kernel = Compilation(read_options({"BUILD": str(tmp_path)}), trees, tmp_path, target, [file])
     kernel.config = config
     assert kernel.name_object(file) == object
+
+
+@pytest.mark.parametrize(
+    ("config", "name"),
+    [
+        (set(), ""),
+        ({"CONFIG_RDMAVT=y"}, "drivers/x/qp.o"),
+        ({"CONFIG_HOTPLUG=y"}, "drivers/x/memory_hotplug.o"),
+    ],
+)
+def test_part_of_an_object_that_is_left_out(tmp_path: Path, config: set[str], name: str) -> None:
+    """Its own rule may be unconditional, or may have the condition."""
+    makefile = """\
+obj-$(CONFIG_RDMAVT) += rdmavt.o
+rdmavt-y := ah.o \\
+\trc.o qp.o
+obj-y += memory-hotplug.o
+memory-hotplug-$(CONFIG_HOTPLUG) += memory_hotplug.o
+"""
+    files = ["drivers/x/qp.c", "drivers/x/memory_hotplug.c"]
+    for file in files:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+    (tmp_path / "drivers/x/Makefile").write_text(makefile)
+    trees = Trees(tmp_path, tmp_path)
+    kernel = Compilation(read_options({"BUILD": str(tmp_path)}), trees, tmp_path, X86_64, files)
+    kernel.config = config
+    assert [made for made in map(kernel.name_object, files) if made] == [name] * bool(name)
