@@ -9,12 +9,12 @@ import pytest
 from support import MAILS, PATCHES, name_of
 
 from harness.core import debian, options
-from harness.kernel import export, patches, tree
-from review.backport import check_backport
+from harness.kernel import patches, tree
 from review.builds import Builds
 from review.cocci import check_semantics
 from review.scripts import run_checkpatch
 from review.sparse import check_objects
+from review.stable import check_stable
 
 COVERS = [mail for mail in MAILS if mail not in PATCHES]
 
@@ -42,11 +42,9 @@ def test_coccicheck(chosen: options.Options, trees: tree.Trees) -> None:
     assert check_semantics(chosen, trees) == []
 
 
-def test_older_kernel(chosen: options.Options, trees: tree.Trees) -> None:
-    """Only what is to be merged applies there, not what is sent for comments."""
+def test_stable_kernel(chosen: options.Options, trees: tree.Trees) -> None:
     with skip_what_debian_lacks():
-        ready = [patch for patch in PATCHES if not export.is_rfc(patch.parent)]
-        assert check_backport(chosen, trees, ready) == []
+        assert check_stable(chosen, trees, PATCHES) == []
 
 
 @pytest.fixture(scope="module")
