@@ -212,17 +212,16 @@ class Compilation:
 
     def is_made(self, name: str, makefile: str) -> bool:
         """Return whether a Makefile's rules make an object, maybe as a part of another one."""
-        rule = re.search(
+        rules = re.findall(
             rf"^([\w-]+?)-(?:\$\((\w+)\)|y|objs)\s*[:+]?=(?:.*[ \t])?{re.escape(name)}(?:\s|$)",
             makefile,
             re.M,
         )
-        if not rule:
-            return True
-        whole, symbol = rule.groups()
-        if symbol and f"{symbol}=y" not in self.config:
-            return False
-        return whole in ("obj", "lib") or self.is_made(f"{whole}.o", makefile)
+        return not rules or any(
+            (not symbol or f"{symbol}=y" in self.config)
+            and (whole in ("obj", "lib") or self.is_made(f"{whole}.o", makefile))
+            for whole, symbol in rules
+        )
 
     def compile(self) -> tuple[list[str], list[str]]:
         """Compile again, and return the objects' names and the warnings without line numbers.

@@ -17,13 +17,12 @@
 struct cpumask __cpu_online_mask, __cpu_possible_mask;
 cpumask_var_t node_to_cpumask_map[MAX_NUMNODES];
 struct workqueue_struct *system_dfl_wq;
-#define MAX_CPUS	(BITS_PER_BYTE * sizeof(struct cpumask))
-unsigned int __num_possible_cpus = MAX_CPUS;
+unsigned int __num_possible_cpus = NR_CPUS;
 
 /* padata_init() allocates its works, once, and would like to hear of hotplug. */
 void *__kmalloc_noprof(DECL_TOKEN_PARAMS(size, token), gfp_t flags)
 {
-	static u64 works[16 * MAX_CPUS];
+	static u64 works[16 * NR_CPUS];
 
 	return size <= sizeof(works) ? works : NULL;
 }
@@ -122,7 +121,7 @@ static void set_online_cpus(unsigned int nr)
 	unsigned int i;
 
 	cpumask_clear(&__cpu_online_mask);
-	for (i = 0; i < nr && i < MAX_CPUS; i++)
+	for (i = 0; i < nr && i < NR_CPUS; i++)
 		__cpumask_set_cpu(i, &__cpu_online_mask);
 	task.cpus_ptr = &task.cpus_mask;
 	cpumask_copy(&task.cpus_mask, &__cpu_online_mask);

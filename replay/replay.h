@@ -49,6 +49,7 @@ struct replay_layout {
 	unsigned int max_order;
 	unsigned int dedup_pages;	/* entries per deduplicated compound page */
 	unsigned int nr_nodes;
+	unsigned int nr_cpus;		/* at most */
 	unsigned int mask_encoding;	/* compound_info holds a mask */
 	unsigned int can_trace;		/* page_ref_set can be switched on */
 };

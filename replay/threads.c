@@ -8,8 +8,7 @@
 
 #include "userspace.h"
 
-#define MAX_CPUS	512
-#define MAX_WORKS	MAX_CPUS
+#define MAX_WORKS	512
 
 enum state { FREE, QUEUED, RUNNING, DONE };
 
@@ -64,8 +63,8 @@ unsigned int threads_start_all(void)
 
 	sched_getaffinity(0, sizeof(cpus), &cpus);
 	nr = CPU_COUNT(&cpus);
-	if (nr > MAX_CPUS)
-		nr = MAX_CPUS;
+	if (nr > layout->nr_cpus)
+		nr = layout->nr_cpus;
 	threads_start(nr - 1);
 	return nr;
 }

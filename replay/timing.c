@@ -48,13 +48,15 @@ static unsigned long stolen_ticks(int cpu)
 double wall_clock(unsigned int threads, void (*before)(void), void (*run)(void),
 		  struct retakes *retakes)
 {
-	int used = threads > 1 ? -1 : sched_getcpu();
 	struct timespec start, end;
 	unsigned int takes = 0;
 	unsigned long stolen;
 
 	do {
+		int used;
+
 		before();
+		used = threads > 1 ? -1 : sched_getcpu();
 		stolen = stolen_ticks(used);
 		clock_gettime(CLOCK_MONOTONIC, &start);
 		run();

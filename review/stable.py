@@ -12,7 +12,7 @@ from harness.core.folders import need_disk
 from harness.core.options import Options
 from harness.core.progress import announce
 from harness.kernel import source
-from harness.kernel.tree import Trees, drop_worktree
+from harness.kernel.tree import Trees, apply_patch, drop_worktree
 
 # Not experimental, which has the base.
 SUITES = ("sid", "trixie-backports")
@@ -34,13 +34,12 @@ def prepare_stable(options: Options) -> Path:
 
 def apply_patches(where: Path, patches: list[Path]) -> None:
     """Apply patches in the worktree where; Raises UserError when one does not apply."""
-    start = git(where, "rev-parse", "HEAD")
-    try:
-        git(where, "am", "-q", *patches)
-    except UserError:
-        bad = patches[int(git(where, "rev-list", "--count", f"{start}..HEAD"))]
-        git(where, "am", "--abort")
-        raise UserError(f"{bad.name} does not apply") from None
+    for patch in patches:
+        try:
+            apply_patch(where, patch, advice="rebase it")
+        except UserError:
+            git(where, "am", "--abort")
+            raise
 
 
 def check_stable(options: Options, trees: Trees, patches: list[Path]) -> list[str]:

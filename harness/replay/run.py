@@ -87,8 +87,8 @@ def run_races(program: Path, races: Sequence[Words], runs: int, folder: Path) ->
                     now - then for now, then in zip(read_cpu_times(), before, strict=True)
                 )
                 raced = json.loads((made / "race.json").read_text())
-                stolen = {"stolen": lost / max(passed, 1)}
-                results[-1] += [one | stolen for one in raced.pop("results")]
+                facts = {"stolen": lost / max(passed, 1), "unit": raced["unit"]}
+                results[-1] += [one | facts for one in raced.pop("results")]
                 samples |= raced
     return samples | {"results": merge_runs(results)}
 

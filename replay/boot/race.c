@@ -8,7 +8,6 @@
 #define START_PFN	(1UL << 20)
 
 #define MAX_ROWS	16
-#define PIECES		4	/* of the fill, per thread: as kernel/padata.c makes chunks */
 
 static struct boot_case rows[MAX_ROWS];
 static unsigned int nr_rows, row_threads[MAX_ROWS];

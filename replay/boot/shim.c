@@ -106,17 +106,13 @@ void online_mem_sections(unsigned long start_pfn, unsigned long end_pfn)
 		__pfn_to_section(start_pfn)->section_mem_map |= SECTION_IS_ONLINE;
 }
 
-int numa_nearest_node(int node, unsigned int state)
-{
-	return node;
-}
-
 /* Of the zone lock. With one CPU, nobody else takes it: to find it taken is a fault. */
 unsigned long __lockfunc _raw_spin_lock_irqsave(raw_spinlock_t *lock)
 {
-	if (cpumask_weight(&__cpu_online_mask) == 1 && raw_spin_is_locked(lock))
+	if (cpumask_weight(&__cpu_online_mask) <= 1 && raw_spin_is_locked(lock))
 		boot_warn();
-	_raw_spin_lock(lock);
+	else
+		_raw_spin_lock(lock);
 	return 0;
 }
 
@@ -403,6 +399,7 @@ static const struct replay_layout *describe(void)
 		.page_struct_size = sizeof(struct page),
 		.page_shift = PAGE_SHIFT,
 		.nr_nodes = MAX_NUMNODES,
+		.nr_cpus = NR_CPUS,
 		.can_trace = IS_ENABLED(CONFIG_DEBUG_PAGE_REF),
 	};
 

@@ -8,7 +8,6 @@
 #include "userspace.h"
 
 #define MAX_RUNNERS	32
-#define PIECES		4	/* of the fill, per thread: as kernel/padata.c makes chunks */
 #define LOT		8	/* of devices: what a thread takes at a time */
 
 /*

@@ -28,11 +28,6 @@ s64 memstart_addr;
  */
 void replay_do_multithreaded(struct padata_mt_job *job);
 
-int numa_nearest_node(int node, unsigned int state)
-{
-	return node;
-}
-
 #ifdef CONFIG_X86
 #include "../padata.h"
 
@@ -220,6 +215,7 @@ static const struct replay_layout *describe(void)
 		.max_order = PUD_SHIFT - PAGE_SHIFT,
 		.dedup_pages = VMEMMAP_RESERVE_NR * (PAGE_SIZE / sizeof(struct page)),
 		.nr_nodes = MAX_NUMNODES,
+		.nr_cpus = NR_CPUS,
 		.can_trace = IS_ENABLED(CONFIG_DEBUG_PAGE_REF),
 	};
 

@@ -107,6 +107,16 @@ def test_threads(built: Built, tmp_path: Path) -> None:
         assert f"threads {result['threads']}, wall clock" in boot.name_race(result)
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("what", ["deferred", "online"])
+def test_instructions_are_counted(built: Built, what: str) -> None:
+    told = replay(built("default"), "count", what).stdout.splitlines()
+    assert [line.rpartition(": ")[0] for line in told] == [
+        f"{what}, {kernel}" for kernel in ("base", "series", "fallback")
+    ]
+    assert all(8 < float(line.rpartition(": ")[2]) < 100 for line in told)
+
+
 def test_page_that_no_thread_frees_is_found(pair: Pair) -> None:
     chunk = "deferred_init_memmap_chunk(start_pfn, end_pfn{}, zone, true);"
     edits = [[chunk.format(""), chunk.format(" - 1")]]

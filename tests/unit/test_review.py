@@ -52,7 +52,9 @@ def test_patch_that_the_stable_kernel_does_not_take(
         stable.apply_patches(toy, one)
         assert "better 15;" in (toy / "mm.c").read_text()
     else:
-        with pytest.raises(errors.UserError, match=f"^{one[0].name} does not apply$"):
+        with pytest.raises(
+            errors.UserError, match=f"^b/{one[0].name} does not apply at mm.c: rebase it$"
+        ):
             stable.apply_patches(toy, one)
     assert not command.git(toy, "status", "--porcelain")
 
