@@ -115,18 +115,28 @@ static void add_row(enum boot_what what, unsigned long gib, unsigned long block_
 	};
 }
 
-int race_boot(enum boot_what what, unsigned long gib, unsigned int rounds, const char *json)
+static int run_rows(const char *unit, unsigned long gib, unsigned int rounds, const char *json,
+		    void (*time)(unsigned int row, unsigned int runner, double *figures))
 {
-	struct race race = {
-		.unit = "ns of CPU time per struct page",
+	const struct race race = {
+		.unit = unit,
+		.nr_rows = nr_rows,
 		.nr_runners = nr_kernels + 1,
 		.rounds = rounds,
 		.figures = { "samples" },
 		.name_runner = name_kernel,
+		.start_row = start_row,
 		.write_row = write_row,
-		.time_one = time_one,
+		.time_one = time,
 	};
 
+	window_open((gib * GIB >> layout->page_shift) * layout->page_struct_size);
+	window_place(START_PFN);
+	return run_race(&race, json);
+}
+
+int race_boot(enum boot_what what, unsigned long gib, unsigned int rounds, const char *json)
+{
 	gib = fitting_memmap(gib);
 	if (what == BOOT_HUGETLB && gib > 1)
 		add_row(what, 1, 0);
@@ -136,25 +146,12 @@ int race_boot(enum boot_what what, unsigned long gib, unsigned int rounds, const
 	}
 	if (what != BOOT_ONLINE || gib > 1)
 		add_row(what, gib, what == BOOT_ONLINE ? 2048 : 0);
-	race.nr_rows = nr_rows;
 	stay_on_cpu();
-	window_open((gib * GIB >> layout->page_shift) * layout->page_struct_size);
-	window_place(START_PFN);
-	return run_race(&race, json);
+	return run_rows("ns of CPU time per struct page", gib, rounds, json, time_one);
 }
 
 int race_threads(unsigned long gib, unsigned int rounds, const char *json)
 {
-	struct race race = {
-		.unit = "ns of wall clock per struct page",
-		.nr_runners = nr_kernels + 1,
-		.rounds = rounds,
-		.figures = { "samples" },
-		.name_runner = name_kernel,
-		.start_row = start_row,
-		.write_row = write_row,
-		.time_one = time_threads,
-	};
 	unsigned int all = threads_start_all();
 
 	gib = fitting_memmap(gib);
@@ -164,10 +161,7 @@ int race_threads(unsigned long gib, unsigned int rounds, const char *json)
 	}
 	row_threads[nr_rows] = all;
 	add_row(BOOT_DEFERRED, gib, 0);
-	race.nr_rows = nr_rows;
-	window_open((gib * GIB >> layout->page_shift) * layout->page_struct_size);
-	window_place(START_PFN);
-	return run_race(&race, json);
+	return run_rows("ns of wall clock per struct page", gib, rounds, json, time_threads);
 }
 
 /* Of a section, or of a page of 1 GiB. */
