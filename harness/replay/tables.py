@@ -36,7 +36,7 @@ RUNS = {
         "demotion": "2026-11-22-sapphire-rapids-demotion",
     },
     ZEN_3: dict.fromkeys(
-        ("replay", "boot", "online", "hugetlb", "parallel", "demotion", "copy"), "2026-11-23-zen-3"
+        ("replay", "boot", "online", "hugetlb", "parallel", "demotion", "copy"), "2026-11-24-zen-3"
     ),
     ZEN_4: dict.fromkeys(("replay", "boot", "parallel", "demotion"), "2026-11-22-zen-4"),
     ZEN_5: dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
@@ -294,7 +294,9 @@ MAILS: tuple[tuple[str, Callable[[], list[Row]]], ...] = (
     ("zone-device-memmap/*-x86-string-Implement-*", list_copies),
     ("zone-device-memmap/*-mm-copy-the-ZONE_DEVICE-*", lambda: list_brief(list_orders())),
     ("parallel-memmap/0000-*", lambda: list_short(list_parallel())),
+    ("parallel-memmap/0000-*", lambda: list_brief(list_small())),
     ("boot-memmap/0000-*", lambda: list_short(list_boot())),
+    ("boot-memmap/0000-*", lambda: list_short(list_threads())),
     ("online-memmap/0000-*", lambda: list_short(list_online("online"))),
     ("hugetlb-memmap/0000-*", lambda: list_short(list_online("hugetlb"))),
     ("demotion/0000-*", lambda: list_brief(list_demotion())),
@@ -340,7 +342,7 @@ def make_tables() -> dict[Path, str]:
             made[page] = fill_markdown(text)
     for name, rows in MAILS:
         [mail] = (ROOT / "series").glob(name)
-        made[mail] = fill_mail(mail.read_text(), rows())
+        made[mail] = fill_mail(made.get(mail) or mail.read_text(), rows())
     return made
 
 
