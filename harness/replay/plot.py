@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Pictures of races: lines of medians, with what the processes, or rounds, span as bands."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
 
-from harness.core.picture import COLOURS, add_legend, open_figure
+from harness.core.picture import COLOURS, INK, add_legend, open_figure
 from harness.replay.samples import Result, Samples, describe_runs, find_band, list_runners
 
 LOOKS: dict[str, dict[str, Any]] = {
@@ -40,20 +40,44 @@ def draw_lines(axes: Axes, places: Sequence[int], results: Sequence[Result], wha
         axes.plot(places, middle, label=LABELS[name], color=COLOURS[name], **LOOKS[name])
 
 
-def draw_race(samples: Samples, png: Path) -> None:
-    """Draw the device that was raced at most orders."""
+def select_orders(samples: Samples) -> list[Result]:
+    """Return the results of the device that was raced at most orders, by order."""
     whole = [result for result in samples["results"] if not result.get("deduplicated")]
     sizes = [result["device_gib"] for result in whole]
     size = max(set(sizes), key=sizes.count)
-    results = sorted(
+    return sorted(
         (result for result in whole if result["device_gib"] == size),
         key=lambda result: int(result["order"]),
     )
-    orders = [result["order"] for result in results]
-    title = f"memmap_init_zone_device(): the kernel's own code, run natively, {size} GiB device"
-    with open_figure(png, f"{title}\n{describe_race(samples)}", (10, 5.2)) as (figure, [[axes]]):
-        draw_lines(axes, orders, results, "samples")
-        axes.set_xticks(orders)
-        axes.set_xlabel("order of the compound pages: 0 = nd_pmem, 9 = 2 MiB, 18 = 1 GiB")
-        axes.set_ylabel("ns per struct page, less is better")
-        add_legend(figure, axes)
+
+
+def draw_races(runs: Mapping[str, Samples], png: Path) -> None:
+    """Draw a panel for each run, by its title, two of them in a row, all on one scale."""
+    found = [select_orders(samples) for samples in runs.values()]
+    columns = min(2, len(runs))
+    title = (
+        "memmap_init_zone_device(): the kernel's own code, run natively, "
+        f"{found[0][0]['device_gib']} GiB device, less is better"
+    )
+    with open_figure(
+        png, title, (10 / columns, 5.2 / columns), rows=-(-len(runs) // columns), columns=columns
+    ) as (figure, panels):
+        flat = [axes for row in panels for axes in row]
+        for axes, run, results in zip(flat, runs, found, strict=True):
+            orders = [result["order"] for result in results]
+            draw_lines(axes, orders, results, "samples")
+            axes.set_title(run, fontsize=9, color=INK)
+            axes.set_xticks(orders)
+        for axes in panels[-1]:
+            axes.set_xlabel("order: 0 = nd_pmem, 9 = 2 MiB, 18 = 1 GiB")
+        for row in panels:
+            row[0].set_ylabel("ns per struct page")
+        top = max(axes.get_ylim()[1] for axes in flat)
+        for axes in flat:
+            axes.set_ylim(top=top)
+        add_legend(figure, flat[0])
+
+
+def draw_race(samples: Samples, png: Path) -> None:
+    """Draw one run."""
+    draw_races({describe_race(samples): samples}, png)

@@ -21,6 +21,7 @@ from harness.kernel.topics import list_files, list_topics
 from harness.replay.demotion import find_groups
 from harness.replay.online import name_race
 from harness.replay.parallel import find_cost, is_small
+from harness.replay.plot import draw_races
 from harness.replay.samples import RESULTS, Result, Samples, find_ratio, find_time, list_runners
 
 # The runs that the tables show, by CPU.
@@ -51,6 +52,7 @@ ORDERS = {
     (9, True): "9, deduplicated",
 }
 COPIES = {64: "64", 256: "256", 2**10: "1K", 2**12: "4K", 2**16: "64K", 2**21: "2M"}
+PICTURE = RESULTS / "replay.png"
 MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", re.S)
 Row = Sequence[str]
 
@@ -347,11 +349,12 @@ def make_tables() -> dict[Path, str]:
 
 
 def write_tables(_: Options) -> None:
-    """Write them."""
+    """Write them, and the picture of all CPUs."""
     for file, text in make_tables().items():
         if file.read_text() != text:
             file.write_text(text)
             say(f"{file.relative_to(ROOT)}: written")
+    draw_races({cpu: load_samples(cpu, "replay") for cpu in list_cpus("replay")}, PICTURE)
 
 
 if __name__ == "__main__":
