@@ -93,9 +93,15 @@ unsigned int workqueue_unbound_nr_cpus(void)
 	return cpumask_weight(&__cpu_online_mask);
 }
 
+bool cancel_work(struct work_struct *work)
+{
+	replay_cancel(work, false);
+	return true;
+}
+
 bool cancel_work_sync(struct work_struct *work)
 {
-	replay_cancel(work);
+	replay_cancel(work, true);
 	return true;
 }
 

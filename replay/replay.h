@@ -82,11 +82,11 @@ enum replay_event {
 void replay_event(enum replay_event what, unsigned long a, unsigned long b);
 
 /*
- * A work item of the kernel: queued, so that a thread runs it, and cancelled. On
- * return from the latter no thread runs it.
+ * A work item of the kernel: queued, so that a thread runs it, and cancelled. With
+ * wait, no thread runs it on return.
  */
 void replay_queue(void (*run)(void *work), void *work);
-void replay_cancel(void *work);
+void replay_cancel(void *work, bool wait);
 
 /* The pgmap is common: its address is written into the memmap. */
 extern unsigned long replay_pgmap[512];

@@ -94,7 +94,7 @@ void threads_share(unsigned int threads, unsigned long nr, void (*piece)(unsigne
 		replay_queue(take_pieces, &sharers[i]);
 	take_pieces(NULL);
 	for (unsigned int i = 1; i < threads; i++)
-		replay_cancel(&sharers[i]);
+		replay_cancel(&sharers[i], true);
 }
 
 KERNEL_CALLS
@@ -116,7 +116,7 @@ void replay_queue(void (*run)(void *work), void *work)
 }
 
 KERNEL_CALLS
-void replay_cancel(void *work)
+void replay_cancel(void *work, bool wait)
 {
 	struct work *w = works;
 
@@ -125,8 +125,11 @@ void replay_cancel(void *work)
 		w++;
 	if (w == works + MAX_WORKS)
 		die("padata cancelled a work that it had not queued");
-	while (w->state == RUNNING)
+	if (w->state == QUEUED)
+		w->state = DONE;
+	while (wait && w->state == RUNNING)
 		pthread_cond_wait(&done, &lock);
-	w->state = FREE;
+	if (wait)
+		w->state = FREE;
 	pthread_mutex_unlock(&lock);
 }

@@ -32,14 +32,13 @@ ZEN_5 = "Zen 5"
 RUNS = {
     SAPPHIRE_RAPIDS: {
         "replay": "2026-11-21-sapphire-rapids-v2",
-        "boot": "2026-11-22-sapphire-rapids-boot",
         "parallel": "2026-11-22-sapphire-rapids-parallel",
         "demotion": "2026-11-22-sapphire-rapids-demotion",
     },
     ZEN_3: dict.fromkeys(
         ("replay", "boot", "online", "hugetlb", "parallel", "demotion", "copy"), "2026-11-24-zen-3"
     ),
-    ZEN_4: dict.fromkeys(("replay", "boot", "parallel", "demotion"), "2026-11-22-zen-4"),
+    ZEN_4: dict.fromkeys(("replay", "parallel", "demotion"), "2026-11-22-zen-4"),
     ZEN_5: dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
 }
 GIB = 100
@@ -146,7 +145,7 @@ def list_boot() -> list[Row]:
             f"deferred, {gib} GiB",
             find_one(cpu, "boot", what="deferred", gib=gib, threads=None),
         )
-        for cpu in RUNS
+        for cpu in list_cpus("boot")
         for gib in (16, GIB)
     )
     return list_times("what", raced)
@@ -156,7 +155,7 @@ def list_threads() -> list[Row]:
     """Return the wall clock of deferred initialisation by threads; older records have none."""
     raced = (
         (cpu, str(result["threads"]), result)
-        for cpu in RUNS
+        for cpu in list_cpus("boot")
         for result in load(cpu, "boot")
         if "threads" in result
     )

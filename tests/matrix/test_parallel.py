@@ -28,7 +28,7 @@ def test_helpers(chosen: options.Options, kernel: images.Kernel, image: Path, cp
     rebinds = REBINDS if cpus == 8 else 1
     helpers = parallel.boot_parallel(chosen, kernel, image, how, cpus, TIMES, rebinds)
     # A quarter of the CPUs of the node gets a thread, and one of them is the caller.
-    wanted = -(-cpus // 4) - 1
+    wanted = max(cpus // 4, 1) - 1
     # The pool has a work for each possible CPU, so one of two binds at once may get fewer.
     at_once = range(wanted, 2 * wanted + 1)
     # By a task, and by a worker.
