@@ -117,6 +117,10 @@ ONLINE = f"{HOTPLUG},boot-memory-online"
 DEBUGGED = {
     "online": Boot(ONLINE, "debug_pagealloc=off zdm.fills=1 zdm.cycles=20"),
     "online-poison": Boot(ONLINE, "page_poison=1 init_on_free=1 zdm.fills=1 zdm.cycles=1"),
+    "online-own-memmap": Boot(
+        ONLINE,
+        "debug_pagealloc=off memory_hotplug.memmap_on_memory=1 zdm.own=1 zdm.fills=1 zdm.cycles=1",
+    ),
     "online-virtio-mem": Boot(
         ONLINE, "debug_pagealloc=off zdm.fills=0 zdm.cycles=1", virtio_mem=True
     ),
