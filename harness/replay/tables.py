@@ -35,9 +35,8 @@ RUNS = {
         "parallel": "2026-11-22-sapphire-rapids-parallel",
         "demotion": "2026-11-22-sapphire-rapids-demotion",
     },
-    ZEN_3: dict.fromkeys(
-        ("replay", "boot", "online", "hugetlb", "parallel", "demotion", "copy"), "2026-11-24-zen-3"
-    ),
+    ZEN_3: dict.fromkeys(("replay", "parallel", "demotion", "copy"), "2026-11-24-zen-3")
+    | dict.fromkeys(("boot", "online", "hugetlb"), "2026-11-24-zen-3-range"),
     ZEN_4: dict.fromkeys(("replay", "parallel", "demotion"), "2026-11-22-zen-4"),
     ZEN_5: dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
 }
