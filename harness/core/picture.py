@@ -4,6 +4,7 @@
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import matplotlib
 
@@ -32,19 +33,19 @@ def open_figure(
     *,
     rows: int = 1,
     columns: int = 1,
-    one_scale: bool = True,
+    one_scale: Literal["all", "row", "none"] = "row",
 ) -> Iterator[tuple[Figure, list[list[Axes]]]]:
     """Yield a figure and its rows of panels, and write it to png when the block succeeds.
 
     panel is the size of each panel in inches. The panels of a column have one scale of x, and
-    with one_scale those of a row one scale of y.
+    one_scale says which panels have one scale of y.
     """
     figure, panels = pyplot.subplots(
         rows,
         columns,
         figsize=(panel[0] * columns, panel[1] * rows),
         sharex="col",
-        sharey="row" if one_scale else "none",
+        sharey=one_scale,
         squeeze=False,
         layout="constrained",
     )

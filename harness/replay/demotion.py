@@ -120,7 +120,7 @@ def draw_copies(samples: Samples, png: Path) -> None:
         (5, 3.5),
         rows=2,
         columns=len(orders),
-        one_scale=False,
+        one_scale="none",
     ) as (figure, panels):
         for column, order in enumerate(orders):
             beside: list[Result] = [

@@ -59,9 +59,11 @@ def draw_races(runs: Mapping[str, Samples], png: Path) -> None:
         "memmap_init_zone_device(): the kernel's own code, run natively, "
         f"{found[0][0]['device_gib']} GiB device, less is better"
     )
-    with open_figure(
-        png, title, (10 / columns, 5.2 / columns), rows=-(-len(runs) // columns), columns=columns
-    ) as (figure, panels):
+    panel, rows = (10 / columns, 5.2 / columns), -(-len(runs) // columns)
+    with open_figure(png, title, panel, rows=rows, columns=columns, one_scale="all") as (
+        figure,
+        panels,
+    ):
         flat = [axes for row in panels for axes in row]
         for axes, run, results in zip(flat, runs, found, strict=True):
             orders = [result["order"] for result in results]
@@ -72,9 +74,6 @@ def draw_races(runs: Mapping[str, Samples], png: Path) -> None:
             axes.set_xlabel("order: 0 = nd_pmem, 9 = 2 MiB, 18 = 1 GiB")
         for row in panels:
             row[0].set_ylabel("ns per struct page")
-        top = max(axes.get_ylim()[1] for axes in flat)
-        for axes in flat:
-            axes.set_ylim(top=top)
         add_legend(figure, flat[0])
 
 
