@@ -45,8 +45,8 @@ def describe_replay(name: str, race: Sequence[str]) -> Replay:
     )
 
 
-# GiB of memory, rounds of each process.
-ONLINE = describe_replay("online", ["2", "25"])
+# GiB of memory, whose struct pages are larger than the caches, and rounds of each process.
+ONLINE = describe_replay("online", ["8", "9"])
 
 if __name__ == "__main__":
     run_stage(lambda options: run_replay(options, ONLINE))
