@@ -17,8 +17,9 @@ from harness.kernel.images import Kernel
 from harness.kernel.tree import Trees
 from harness.vm.console import list_messages
 from harness.vm.guest import Guest, boot_guest, need_memory
-from harness.vm.initramfs import compile_program, make_initramfs
+from harness.vm.initramfs import SELFTESTS, compile_program, make_initramfs
 from harness.vm.monitor import Monitor, make_monitor
+from harness.vm.userland import find_program, pack_programs
 
 # The boots of checks/parallel.py share this kernel. They need cpusets. guest/boot-memory-online
 # needs the others.
@@ -41,6 +42,7 @@ MANAGED = "managed: "
 QUICK = "clearcpuid=erms"
 FILL = "boot-memory,boot-memory-fill"
 HOTPLUG = f"{FILL},boot-memory-hotplug"
+SELFTEST = "memory-hotplug/mem-on-off-test.sh"
 # What HOTPLUG adds: two DIMMs.
 SLOTS = (
     "-m",
@@ -152,8 +154,12 @@ SANITIZED = {
 
 
 def make_image(options: Options, source: Path) -> Path:
-    """Return the initramfs with guest/fill.c for the architecture of options."""
-    return make_initramfs(options, source, "boot-memory", compile_program(options, "fill"))
+    """Return the initramfs with guest/fill.c, and on x86-64 the kernel's own test of hotplug."""
+    more = compile_program(options, "fill")
+    if options.arch == "x86_64":
+        more |= pack_programs(find_program("bash"))
+        more[SELFTEST] = (source / SELFTESTS / SELFTEST).read_bytes()
+    return make_initramfs(options, source, "boot-memory", more)
 
 
 def boot_memory(

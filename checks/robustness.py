@@ -15,7 +15,7 @@ from harness.vm.console import list_messages
 from harness.vm.devices import PAIR
 from harness.vm.guest import Guest, boot_guest, need_memory
 from harness.vm.initramfs import compile_program, make_initramfs
-from harness.vm.userland import find_program, list_libraries
+from harness.vm.userland import find_program, pack_programs
 
 PROGRAMS = ("mkfs.ext4", "e2fsck", "dmsetup")
 SCRIPT = "robustness"
@@ -55,11 +55,8 @@ def list_checks(scripts: str) -> list[str]:
 
 def make_image(options: Options, source: Path) -> Path:
     """Return the initramfs for guest/robustness; Raises UserError if a program is missing."""
-    more = compile_program(options, "use")
-    for program in (find_program(name, "tools") for name in PROGRAMS):
-        more[f"bin/{program.name}"] = program.read_bytes()
-        more |= {str(library)[1:]: library.read_bytes() for library in list_libraries(program)}
-    return make_initramfs(options, source, SCRIPT, more)
+    more = pack_programs(*(find_program(name, "tools") for name in PROGRAMS))
+    return make_initramfs(options, source, SCRIPT, more | compile_program(options, "use"))
 
 
 def read_checks(source: Path, console: str, log: Path) -> Checks:

@@ -36,6 +36,13 @@ def list_libraries(program: Path) -> list[Path]:
     ]
 
 
+def pack_programs(*programs: Path) -> dict[str, bytes]:
+    """Return programs of the host and the libraries that they need, by their path in the guest."""
+    files = {f"bin/{program.name}": program.read_bytes() for program in programs}
+    libraries = {library for program in programs for library in list_libraries(program)}
+    return files | {str(library)[1:]: library.read_bytes() for library in libraries}
+
+
 def unpack_packages(options: Options) -> Path:
     """Return the folder of unpacked packages; Raises UserError when they cannot be fetched."""
     release = find_codename()
@@ -88,10 +95,7 @@ def collect_own() -> dict[str, bytes]:
         ["sh", "-c", f"ldd {busybox} 2>&1 || :"], "ldd busybox"
     ):
         raise UserError(f"{busybox} is not static: install busybox-static")
-    files = {f"bin/{program.name}": program.read_bytes() for program in (busybox, *tools)}
-    for tool in tools:
-        files |= {str(library)[1:]: library.read_bytes() for library in list_libraries(tool)}
-    return files
+    return {"bin/busybox": busybox.read_bytes()} | pack_programs(*tools)
 
 
 def collect_programs(options: Options) -> dict[str, bytes]:
