@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """`make config CELL=NAME`: the kernel configuration of a test cell, its fragments merged."""
 
-from checks import compile, kunit, sanitizers
+from checks import boot_memory, compile, demotion, kunit, sanitizers
 from harness.core.errors import UserError
 from harness.core.options import read_options
 from harness.core.stages import run_program
 from harness.kernel.config import BOOTED, KernelConfig
-from harness.replay import build
+from harness.replay import boot, build, copy
+from harness.replay import demotion as replay_demotion
 
 
 def list_configs() -> dict[str, KernelConfig]:
@@ -16,7 +17,12 @@ def list_configs() -> dict[str, KernelConfig]:
         "kunit": {name: kernel.config for name, kernel in kunit.KERNELS.items()},
         "sanitizers": {name: checker.config for name, checker in sanitizers.CHECKERS.items()},
         "objects": {target.name: target.choose(target.zone_device) for target in compile.TARGETS},
+        "boot-memory": {name: one.config for name, one in boot_memory.BOOTS.items()},
+        "demotion": {"demotion": demotion.CONFIG},
         "replay": build.CONFIGS,
+        "replay-boot": boot.PROGRAM.configs,
+        "replay-copy": copy.PROGRAM.configs,
+        "replay-demotion": replay_demotion.PROGRAM.configs,
     }
     return {
         f"{table}/{name}": config

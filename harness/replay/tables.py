@@ -89,15 +89,15 @@ def list_gains() -> list[Row]:
     """Return what one core takes per TiB: today, with the series, and how often faster that is."""
     device = {"device_gib": GIB, "deduplicated": False}
     told: dict[str, tuple[str, dict[str, object]]] = {
-        "bind persistent memory (nd_pmem)": ("replay", {**device, "order": 0}),
-        "bind device-dax with pages of 2 MiB": ("replay", {**device, "order": 9}),
-        "the same, memmap in RAM (`--map=mem`)": (
+        "bind persistent memory (fsdax)": ("replay", {**device, "order": 0}),
+        "bind device-dax, 2 MiB, memmap on the device": ("replay", {**device, "order": 9}),
+        "bind device-dax, 2 MiB, memmap in RAM (CXL, `--map=mem`)": (
             "replay",
             {**device, "order": 9, "deduplicated": True},
         ),
-        "boot, ordinary memory": ("boot", {"what": "deferred", "gib": GIB, "threads": None}),
-        "bring memory online (system-ram), blocks of 2 GiB": ("online", {"block_mib": 2048}),
-        "set huge pages of 1 GiB aside at boot": ("hugetlb", {"gib": 16}),
+        "boot: deferred memory (RFC)": ("boot", {"what": "deferred", "gib": GIB, "threads": None}),
+        "bring memory online as system-ram (RFC)": ("online", {"block_mib": 2048}),
+        "set pages of 1 GiB aside at boot (RFC)": ("hugetlb", {"gib": 16}),
     }
     rows: list[Row] = [("what", *RUNS)]
     for what, (kind, wanted) in told.items():
@@ -110,7 +110,7 @@ def list_gains() -> list[Row]:
             # A deduplicated memmap has fewer struct pages.
             written = PAGES_PER_TIB * result.get("pages", GIB * PAGES_PER_GIB) / GIB / PAGES_PER_GIB
             today, now = (
-                f"{find_time(result, one) * written / 1e9:.1f}" for one in ("base", "series")
+                f"{find_time(result, one) * written / 1e9:.2f}" for one in ("base", "series")
             )
             cells.append(f"{today} -> {now} s: {find_ratio(result, 'base', 'series')}")
         rows.append((what, *cells))

@@ -145,6 +145,7 @@ int check_copies(void)
 	crash_context = "check";
 	for (unsigned int i = 0; i < nr_kernels; i++)
 		bad |= check_kernel(&kernels[i], &cases);
-	printf("%lu copies: %s\n", cases, bad ? "some differ" : "every byte as it must be");
+	printf("%lu copies: ", cases);
+	puts(bad ? "some differ" : "every byte as it must be");
 	return bad;
 }

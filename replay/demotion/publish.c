@@ -67,10 +67,10 @@ static void *look(void *cpus)
 static int publish(const struct kernel *kernel, unsigned long rounds)
 {
 	uint64_t *words = (uint64_t *)data(folio.from);
-	unsigned long stale = told.stale;
 
 	use_kernel(kernel);
 	demotion_side(kernel)->prepare(&folio);
+	told.stale = 0;
 	for (unsigned long i = 0; i < rounds; i++) {
 		unsigned long round = told.round + 1, seen = told.seen;
 
@@ -80,9 +80,8 @@ static int publish(const struct kernel *kernel, unsigned long rounds)
 		__atomic_store_n(&told.round, round, __ATOMIC_RELEASE);
 		wait_for(&told.seen, seen);
 	}
-	stale = told.stale - stale;
-	printf("%s: %lu of %lu copies had old words\n", kernel->name, stale, rounds);
-	return stale > 0;
+	printf("%s: %lu of %lu copies had old words\n", kernel->name, told.stale, rounds);
+	return told.stale > 0;
 }
 
 int publish_copies(unsigned long rounds)

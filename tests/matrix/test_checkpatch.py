@@ -11,8 +11,8 @@ from review import scripts
 
 SOURCES = sorted(
     path
-    for folder in ("replay", "replay/boot", "replay/device", "replay/copy", "probes", "guest")
-    for path in (folders.ROOT / folder).glob("*.[ch]")
+    for folder in ("replay", "probes", "guest")
+    for path in (folders.ROOT / folder).rglob("*.[ch]")
 )
 # What does not hold for programs of user space.
 KERNEL_ONLY = (
