@@ -151,6 +151,16 @@ def list_boot() -> list[Row]:
     return list_times("what", raced)
 
 
+def list_stores() -> list[Row]:
+    """Return the times of deferred initialisation of the large zone by each kind of store."""
+    rows: list[Row] = [("CPU", "base", "memcpy()", "memcpy_nt()")]
+    for cpu in list_cpus("boot"):
+        result = find_one(cpu, "boot", what="deferred", gib=GIB, threads=None)
+        times = [f"{find_time(result, one):.2f}" for one in ("base", "fallback", "series")]
+        rows.append((cpu, *times))
+    return rows
+
+
 def list_threads() -> list[Row]:
     """Return the wall clock of deferred initialisation by threads; older records have none."""
     raced = (
@@ -297,9 +307,11 @@ MAILS: tuple[tuple[str, Callable[[], list[Row]]], ...] = (
     ("parallel-memmap/0000-*", lambda: list_short(list_parallel())),
     ("parallel-memmap/0000-*", lambda: list_brief(list_small())),
     ("boot-memmap/0000-*", lambda: list_short(list_boot())),
-    ("boot-memmap/0000-*", lambda: list_short(list_threads())),
+    ("boot-memmap/0000-*", list_threads),
+    ("boot-memmap/0001-*", list_stores),
     ("online-memmap/0000-*", lambda: list_short(list_online("online"))),
     ("hugetlb-memmap/0000-*", lambda: list_short(list_online("hugetlb"))),
+    ("hugetlb-memmap/0001-*", lambda: list_short(list_online("hugetlb"))),
     ("demotion/0000-*", lambda: list_brief(list_demotion())),
     ("demotion/*-mm-copy-large-folios-*", lambda: list_brief(list_demotion())),
 )
