@@ -72,7 +72,7 @@ help:
 	@echo
 	@echo 'SIZE=100G    size of each device, in GiB; for make bench-boot, of RAM (else 64G)'
 	@echo 'REBINDS=30   rebinds of each driver in a boot'
-	@echo 'BOOTS=2      boots of each kernel'
+	@echo 'BOOTS=n      boots of each kernel (else 2 with KVM, or 1)'
 	@echo 'RUNS=5       processes of each race of a replay; the tables show their medians and their range'
 	@echo 'LINUX=path   a git clone of the kernel to take the base from (else Debian'\''s source package)'
 	@echo 'PEER=name    another proposal for make replay to compare and race: a folder of patches, an mbox, or a commit of LINUX'

@@ -58,8 +58,8 @@ def boot_shape(
 def boot_shapes(options: Options, setup: Setup, logs: Path) -> list[Run]:
     """Boot base, series, base, series... in each shape; Raises UserError as boot_shape() does."""
     runs: list[Run] = []
-    of = 2 * options.boots * len(SHAPES)
-    for number in range(1, options.boots + 1):
+    of = 2 * setup.boots * len(SHAPES)
+    for number in range(1, setup.boots + 1):
         for cpus, nodes in SHAPES:
             for name, kernel in zip(("base", "series"), setup.pair, strict=True):
                 guest = f"CPUs: {cpus}, nodes: {nodes}"

@@ -33,12 +33,13 @@ def describe_kernel(name: str, kernel: Kernel) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class Setup:
-    """What is booted, and how: base and series, the initramfs, the accelerator."""
+    """What is booted, how, and how often: base and series, the initramfs, the accelerator."""
 
     pair: tuple[Kernel, Kernel]
     image: Path
     accelerator: str
     qemu: str
+    boots: int
 
     def describe(self, options: Options) -> dict[str, object]:
         """Return the head of samples.json."""
@@ -58,7 +59,9 @@ def make_setup(options: Options) -> Setup:
     trees = apply_series(options)
     pair = build_pair(options, trees)
     image = make_initramfs(options, trees.series)
-    return Setup(pair, image, choose_accel(options, pair[0], image), qemu)
+    accel = choose_accel(options, pair[0], image)
+    # Boots of one kernel differ in time, and an emulator's times mean little.
+    return Setup(pair, image, accel, qemu, options.boots or (2 if accel == "kvm" else 1))
 
 
 def report_progress(options: Options, what: str) -> Callable[[str], None]:
@@ -123,9 +126,9 @@ def measure_boot(
 def boot_all(options: Options, setup: Setup, logs: Path) -> list[dict[str, object]]:
     """Boot base, series, base, series... and return the entry of each boot in samples.json."""
     boots: list[dict[str, object]] = []
-    for number in range(1, options.boots + 1):
+    for number in range(1, setup.boots + 1):
         for name, kernel in zip(("base", "series"), setup.pair, strict=True):
-            what = f"boot {len(boots) + 1}/{2 * options.boots} ({kernel.name}, {setup.accelerator})"
+            what = f"boot {len(boots) + 1}/{2 * setup.boots} ({kernel.name}, {setup.accelerator})"
             announce(what)
             log = logs / f"{number}-{name}.log"
             found = measure_boot(options, kernel, setup.image, setup.accelerator, log, what)

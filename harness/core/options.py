@@ -21,15 +21,15 @@ class Options:
     """What the user can choose.
 
     gib is the size of each device, ram_gib the RAM of make bench-boot; SIZE= is either. arch is the
-    architecture of the guest. accel is one of ACCELS, or empty if the harness is to choose. peer is
-    a folder, a commit or empty. kernel is the one of make shell, and gdb says that it waits for a
-    debugger. author is for make outbox, cell for make config. runs is how many processes race in a
-    replay.
+    architecture of the guest. accel is one of ACCELS. It is empty, or boots None, where the harness
+    is to choose. peer is a folder, a commit or empty. kernel is the one of make shell, and gdb says
+    that it waits for a debugger. author is for make outbox, cell for make config. runs is how many
+    processes race in a replay.
     """
 
     gib: int
     rebinds: int
-    boots: int
+    boots: int | None
     linux: Path | None
     accel: str
     jobs: int
@@ -90,7 +90,7 @@ def read_options(env: Mapping[str, str] = os.environ) -> Options:
         gib=read_size(env, 100),
         ram_gib=read_size(env, 64),
         rebinds=read_count(env, "REBINDS", 30, 1000),
-        boots=read_count(env, "BOOTS", 2, 100),
+        boots=read_count(env, "BOOTS", 1, 100) if env.get("BOOTS") else None,
         linux=Path(env["LINUX"]).resolve() if env.get("LINUX") else None,
         accel=accel,
         jobs=read_count(env, "JOBS", os.cpu_count() or 1, 1024),

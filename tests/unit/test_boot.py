@@ -159,7 +159,7 @@ def test_console_of_a_failed_boot_is_there(
 ) -> None:
     chosen = read_options({"BUILD": str(tmp_path), "SIZE": "2G"})
     kernel = Kernel("base", "7.3", tmp_path / "bzImage")
-    setup = Setup((kernel, kernel), tmp_path / "initramfs", "tcg", "7.2")
+    setup = Setup((kernel, kernel), tmp_path / "initramfs", "tcg", "7.2", boots=1)
     monkeypatch.setattr(boots[0], "make_setup", lambda _: setup)
     monkeypatch.setattr(*boots, boot_one)
     (tmp_path / name).mkdir()

@@ -42,7 +42,7 @@ def test_bad_option(words: str, message: str) -> None:
 
 def test_default_options() -> None:
     o = options.read_options({"SIZE": "", "REBINDS": ""})
-    assert (o.gib, o.ram_gib, o.rebinds, o.boots, o.linux, o.accel) == (100, 64, 30, 2, None, "")
+    assert (o.gib, o.ram_gib, o.rebinds, o.boots, o.linux, o.accel) == (100, 64, 30, None, None, "")
     assert (o.kernel, o.gdb, o.author, o.cell) == ("series", False, "", "")
     o = options.read_options(
         {"SIZE": "3G", "KERNEL": "base", "GDB": "1", "AUTHOR": "a", "CELL": "c"}
