@@ -6,6 +6,7 @@ tells its results as KTAP, as in the robustness boots.
 """
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from checks import robustness
@@ -48,24 +49,31 @@ def make_image(options: Options, source: Path) -> Path:
 
 
 def boot_demotion(
-    options: Options, source: Path, kernel: Kernel, initramfs: Path, accel: str
+    options: Options,
+    source: Path,
+    kernel: Kernel,
+    initramfs: Path,
+    accel: str,
+    script: str = SCRIPT,
+    words: str = "",
+    args: Sequence[str] = (),
 ) -> str:
     """Boot once and return in what it was not as planned, empty if it was.
 
     source is the worktree whose parser reads the console. Raises UserError as boot_guest() does.
     """
     need_memory(0, (), RAM_GIB + SLOW_GIB)
-    log = options.build / f"demotion-{kernel.name}.log"
+    log = options.build / f"{script}-{kernel.name}.log"
     guest = Guest(
         kernel,
         initramfs,
         accel,
-        words=f"zdm.do={SCRIPT}",
+        words=f"zdm.do={script} {words}",
         ram_gib=RAM_GIB,
         nodes=2,
-        args=("-serial", "stdio", *SLOW),
+        args=("-serial", "stdio", *SLOW, *args),
     )
-    announce(f"demotion: {kernel.name}")
+    announce(f"{script}: {kernel.name}")
 
     def progress(spoken: str) -> None:
         if robustness.RESULT.match(spoken):
@@ -75,7 +83,7 @@ def boot_demotion(
         return is_splat(line) and not HELD.search(line)
 
     console = boot_guest(guest, log, progress, LIMIT, SILENCE, is_fault)
-    checks, planned = robustness.read_checks(source, console, log), robustness.list_checks(SCRIPT)
+    checks, planned = robustness.read_checks(source, console, log), robustness.list_checks(script)
     told = [robustness.explain_check(checks, name) for name in planned]
     return "\n".join(filter(None, [*told, robustness.explain_plan(checks, planned)]))
 

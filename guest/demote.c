@@ -10,11 +10,13 @@
  *	wait NODE	until all pages lie there, for five minutes at most
  *	touch NODE	the same, but read all of the memory again and again
  *	verify		every byte
+ *	urgent		from here on, as a real-time task
  *	poison PAGE	by the kernel's injector
  *	told PAGE	reading the page must end in SIGBUS
  */
 #define _GNU_SOURCE
 #include <err.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -139,6 +141,7 @@ static void poison(unsigned long page)
 
 static void must_be_told(unsigned long page)
 {
+	poisoned = page;
 	signal(SIGBUS, told);
 	if (!sigsetjmp(escape, 1)) {
 		(void)*(volatile uint64_t *)(memory + page * WORDS);
@@ -159,6 +162,9 @@ int main(int argc, char **argv)
 			where();
 		} else if (!strcmp(*step, "verify")) {
 			verify();
+		} else if (!strcmp(*step, "urgent")) {
+			if (sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ 1 }))
+				err(1, "cannot become a real-time task");
 		} else if (!step[1]) {
 			errx(2, "%s: of what?", *step);
 		} else if (!strcmp(*step, "run")) {

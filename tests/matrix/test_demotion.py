@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
-"""In the VM: memory is demoted in each way that the kernel has, and every byte arrives."""
+"""In the VM: memory is demoted in each way that the kernel has, and every byte arrives.
+
+A copy that takes a machine check at a load is given up, and the kernel goes on.
+"""
 
 from pathlib import Path
 
 import pytest
+from support import Build
 
-from checks import demotion
-from harness.core import options
-from harness.kernel import images, tree
+from checks import demotion, machine_check
+from harness.core import errors, options
+from harness.kernel import tree
 from harness.vm import accel
+
+pytestmark = [pytest.mark.full, pytest.mark.parametrize("name", ["base", "series"])]
 
 
 @pytest.fixture(scope="session")
@@ -17,10 +23,25 @@ def image(chosen: options.Options, trees: tree.Trees) -> Path:
     return demotion.make_image(chosen, trees.series)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("name", ["base", "series"])
-def test_demotion(chosen: options.Options, trees: tree.Trees, image: Path, name: str) -> None:
-    kernel = images.build_kernel(chosen, name, getattr(trees, name), demotion.CONFIG)
+def test_demotion(
+    chosen: options.Options, trees: tree.Trees, build: Build, image: Path, name: str
+) -> None:
+    kernel = build(name, demotion.CONFIG)
     how = accel.choose_accel(chosen, kernel, image)
     if why := demotion.boot_demotion(chosen, trees.series, kernel, image, how):
+        pytest.fail(why, pytrace=False)
+
+
+def test_machine_check_with_a_plain_fixup(
+    chosen: options.Options, trees: tree.Trees, build: Build, image: Path, name: str
+) -> None:
+    with pytest.raises(errors.UserError, match="Kernel panic") as caught:
+        machine_check.boot(chosen, trees.series, build(name, demotion.CONFIG), image, plain=True)
+    assert "Data load in unrecoverable area of kernel" in "\n".join(caught.value.shown)
+
+
+def test_machine_check(
+    chosen: options.Options, trees: tree.Trees, build: Build, image: Path, name: str
+) -> None:
+    if why := machine_check.boot(chosen, trees.series, build(name, demotion.CONFIG), image):
         pytest.fail(why, pytrace=False)

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Machine checks in the copy of a huge page, raised by QEMU at the load of a line.
+
+QEMU's debugger stub stops the guest at the load, and QEMU's monitor raises a machine check, which
+the CPU then takes there. It has the registers of a check, but no memory is poisoned.
+"""
+
+import socket
+import struct
+from concurrent.futures import ThreadPoolExecutor
+from io import BufferedRWPair
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from checks import demotion, robustness
+from harness.core.command import run
+from harness.core.errors import UserError
+from harness.core.options import Options
+from harness.kernel.images import Kernel
+
+SCRIPT = "machine-check"
+# The lines, as the guest's checks name them: each check moves a huge page.
+LINES = [int(name[5:]) for name in robustness.list_checks(SCRIPT) if name[5:].isdigit()]
+# The routine that copies, in each kernel.
+ROUTINES = {"base": "copy_mc_enhanced_fast_string", "series": "copy_mc_page_movnti"}
+# In QEMU, AMD's CPUs do not have what the kernel wants of them to recover (SUCCOR).
+CPU = "max,vendor=GenuineIntel"
+PAGE, LINE = 4096, 64
+# The page of a huge page in which a line is bad.
+BAD = 300
+# The check: bank 1 is valid, uncorrected, enabled, with MISC and ADDR, signalled, action required,
+# and a load of data; a check is in progress on this CPU only, and the RIP on the stack is that of
+# the load and of where to go on; the address is physical and that of a line.
+STATUS, MCG_STATUS, MISC = 0xBD80000000000134, 0xF, 0x86
+# Without KASLR, all of memory is mapped at a multiple of this.
+MAPPED = 1 << 39
+# Registers in the protocol of the stub.
+RAX, RSI, RSP, RIP = 0, 4, 7, 16
+# How the loads begin: mov and rep movsb.
+LOADS = ("488b", "4c8b", "f3a4")
+# The exception table: the size of an entry, where the type is in it, and the type EX_TYPE_DEFAULT.
+ENTRY, TYPE, PLAIN = 12, 8, 1
+# What the stub can stop at.
+EXECUTED, READ = 1, 3
+
+
+class Stub:
+    """QEMU's debugger stub, which stops the guest when it is connected."""
+
+    def __init__(self, stream: BufferedRWPair) -> None:
+        self.stream = stream
+
+    def ask(self, packet: str) -> str:
+        """Return the answer to a packet; Raises UserError if it is not done, or QEMU has ended."""
+        # The plus is for the answer before.
+        self.stream.write(f"+${packet}#{sum(packet.encode()) % 256:02x}".encode())
+        self.stream.flush()
+        answer = b""
+        while (byte := self.stream.read(1)) not in (b"#", b""):
+            answer = b"" if byte == b"$" else answer + byte
+        self.stream.read(2)
+        text = answer.decode()
+        if text[:1] in "EOW" and text != "OK":
+            raise UserError(f"QEMU answers '{text}' to '{packet}'")
+        return text
+
+    def registers(self) -> tuple[int, ...]:
+        """Return the registers of the CPU that stopped."""
+        return struct.unpack("<17Q", bytes.fromhex(self.ask("g"))[: 17 * 8])
+
+    def read(self, address: int, layout: str) -> int:
+        """Return a word of memory."""
+        told = self.ask(f"m{address:x},{struct.calcsize(layout):x}")
+        return int(struct.unpack(layout, bytes.fromhex(told))[0])
+
+    def run_to(self, kind: int, address: int) -> None:
+        """Let the guest run until it executes (kind EXECUTED) or has read what is at an address."""
+        for packet in (f"Z{kind},{address:x},1", "c", f"z{kind},{address:x},1"):
+            self.ask(packet)
+
+
+def raise_check(stub: Stub, symbols: dict[str, int], routine: str, line: int, plain: bool) -> None:
+    """Raise a check at the load of a line, in the next huge page that is copied.
+
+    Raises UserError unless routine then returns the number of bytes that are left. plain makes the
+    load's entry in the exception table one that does not cover machine checks.
+    """
+    stub.run_to(EXECUTED, symbols["folio_mc_copy"])
+    stub.run_to(EXECUTED, symbols[routine])
+    page = stub.registers()[RSI] + BAD * PAGE
+    address = page + line * LINE
+    stub.run_to(READ, page - 1)
+    stub.run_to(EXECUTED, symbols[routine])
+    if line:
+        stub.run_to(READ, address - 1)
+    while (now := stub.registers())[RSI] != address or stub.ask(f"m{now[RIP]:x},2") not in LOADS:
+        stub.ask("s")
+    if plain:
+        table = range(symbols["__start___ex_table"], symbols["__stop___ex_table"], ENTRY)
+        [entry] = [at for at in table if at + stub.read(at, "<i") == now[RIP]]
+        stub.ask(f"M{entry + TYPE:x},1:{PLAIN:02x}")
+    command = f"mce 0 1 {STATUS:#x} {MCG_STATUS} {address % MAPPED:#x} {MISC}"
+    stub.ask(f"qRcmd,{command.encode().hex()}")
+    stub.run_to(EXECUTED, stub.read(now[RSP], "<Q"))
+    if (left := stub.registers()[RAX]) != PAGE - line * LINE:
+        raise UserError(f"line {line}: {left} bytes are left, not {PAGE - line * LINE}")
+
+
+def raise_checks(server: socket.socket, kernel: Kernel, plain: bool) -> None:
+    """Raise a check for each line that the guest's checks name; Raises UserError as above."""
+    told = run(["nm", kernel.image.parent / "vmlinux"], "nm").splitlines()
+    symbols = {name: int(address, 16) for address, _, name in map(str.split, told)}
+    routine = ROUTINES[kernel.name.partition("+")[0]]
+    with server.accept()[0] as connection, connection.makefile("rwb") as stream:
+        stub = Stub(stream)
+        try:
+            for line in LINES:
+                # migrate_pages() copies the huge page twice: in a batch, and then alone.
+                for _ in range(2):
+                    raise_check(stub, symbols, routine, line, plain)
+        finally:
+            # The guest goes on.
+            stub.ask("D")
+
+
+def boot(options: Options, source: Path, kernel: Kernel, image: Path, plain: bool = False) -> str:
+    """Boot once and return in what it was not as planned, empty if it was.
+
+    Raises UserError as boot_guest() and raise_check() do.
+    """
+    with (
+        TemporaryDirectory(prefix="qemu-") as folder,
+        socket.socket(socket.AF_UNIX) as server,
+        ThreadPoolExecutor() as pool,
+    ):
+        server.settimeout(60)
+        server.bind(f"{folder}/gdb")
+        server.listen()
+        raised = pool.submit(raise_checks, server, kernel, plain)
+        words = f"nokaslr mce=print_all zdm.page={BAD}"
+        args = ("-cpu", CPU, "-gdb", f"unix:{folder}/gdb", "-S")
+        why = demotion.boot_demotion(
+            options, source, kernel, image, "tcg", SCRIPT, words=words, args=args
+        )
+        if not why:
+            raised.result()
+        return why
