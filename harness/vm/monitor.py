@@ -3,6 +3,7 @@
 
 import json
 import socket
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from tempfile import TemporaryDirectory
 from harness.core.errors import UserError
 
 ASKED = "monitor: "
+TRIES = 50
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,16 @@ class Monitor:
         if not spoken.startswith(ASKED):
             return
         line = spoken.removeprefix(ASKED)
+        # The guest sees that a device is gone a moment before its name is free.
+        for _ in range(TRIES):
+            if "Duplicate device ID" not in str(said := self.ask(line)):
+                break
+            time.sleep(0.1)
+        if said:
+            raise UserError(f"QEMU refuses '{line}': {said}")
+
+    def ask(self, line: str) -> object:
+        """Return what QEMU answers to a command of its human monitor, empty if it is content."""
         command = {"execute": "human-monitor-command", "arguments": {"command-line": line}}
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(60)
@@ -38,8 +50,7 @@ class Monitor:
                 for request in ({"execute": "qmp_capabilities"}, command):
                     print(json.dumps(request), file=stream, flush=True)
                     answer = next(read_answers(stream))
-        if said := answer.get("error", answer.get("return")):
-            raise UserError(f"QEMU refuses '{line}': {said}")
+        return answer.get("error", answer.get("return"))
 
 
 def read_answers(stream: Iterator[str]) -> Iterator[dict[str, object]]:

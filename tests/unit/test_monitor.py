@@ -16,6 +16,7 @@ import json, socket, sys
 with socket.socket(socket.AF_UNIX) as server:
     server.bind(sys.argv[1])
     server.listen()
+    taken = ["Error: Duplicate device ID"]
     print("listening", flush=True)
     while True:
         client, _ = server.accept()
@@ -25,6 +26,8 @@ with socket.socket(socket.AF_UNIX) as server:
                 print(json.dumps({"event": "ACPI_DEVICE_OST"}), file=stream)
                 line = request.get("arguments", {}).get("command-line", "")
                 answer = "Error: unknown" if "unknown" in line else "" if line else {}
+                if "dimm1" in line and taken:
+                    answer = taken.pop()
                 print(json.dumps({"return": answer}), file=stream, flush=True)
                 if number:
                     print(line, flush=True)
@@ -51,5 +54,7 @@ def test_command(started: "tuple[monitor.Monitor, subprocess.Popen[str]]") -> No
     assert child.stdout
     assert child.stdout.readline() == "device_add pc-dimm,id=dimm0\n"
     assert child.stdout.readline() == "device_del dimm0\n"
+    made.obey("monitor: device_add pc-dimm,id=dimm1")
+    assert [child.stdout.readline() for _ in range(2)] == ["device_add pc-dimm,id=dimm1\n"] * 2
     with pytest.raises(errors.UserError, match=r"QEMU refuses 'device_del unknown': Error: "):
         made.obey("monitor: device_del unknown")
