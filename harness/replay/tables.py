@@ -38,7 +38,7 @@ RUNS = {
     ZEN_3: dict.fromkeys(("replay", "parallel", "demotion", "copy"), "2026-11-24-zen-3")
     | dict.fromkeys(("boot", "online", "hugetlb"), "2026-11-24-zen-3-range"),
     ZEN_4: dict.fromkeys(("replay", "parallel", "demotion", "copy"), "2026-11-24-zen-4")
-    | dict.fromkeys(("boot", "online", "hugetlb"), "2026-11-24-zen-4-list-head"),
+    | dict.fromkeys(("boot", "online", "hugetlb"), "2026-11-24-zen-4-final"),
     ZEN_5: dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
 }
 GIB = 100
