@@ -338,7 +338,7 @@ def fill_mail(text: str, rows: Sequence[Row]) -> str:
     """Return the mail with the table that begins as rows made anew; Raises UserError without it."""
     head = " +".join(re.escape(cell) for cell in rows[0])
     filled, found = re.subn(
-        rf"^ +{head}\n(?:.+\n)*", lambda _: format_plain(rows), text, flags=re.M
+        rf"^ +{head}\n(?: .+\n)*", lambda _: format_plain(rows), text, flags=re.M
     )
     if found != 1:
         raise UserError(

@@ -29,6 +29,11 @@ def test_table_of_a_mail_is_replaced() -> None:
     assert made == "Times:\n\n  order   base\n  9       3.44\n  18     12.21\n\nNo more.\n"
 
 
+def test_table_before_a_diffstat_leaves_it() -> None:
+    made = tables.fill_mail("  order  base\n  9  1\n---\n mm/a.c | 2 +-\n", ROWS)
+    assert made.endswith("12.21\n---\n mm/a.c | 2 +-\n")
+
+
 @pytest.mark.parametrize("mail", ["Times:\n", MAIL + MAIL])
 def test_mail_without_its_table_is_refused(mail: str) -> None:
     with pytest.raises(UserError, match="tables begin with 'order base', not one"):
