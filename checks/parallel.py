@@ -35,8 +35,11 @@ def boot_parallel(
     cpus: int,
     times: int,
     rebinds: int,
+    words: str = "",
 ) -> dict[str, list[Helpers]]:
     """Boot once with cpus processors; return the helpers by what guest/parallel calls the bind.
+
+    words are for the kernel's command line.
 
     Raises UserError as boot_guest() does.
     """
@@ -54,9 +57,10 @@ def boot_parallel(
         GIB,
         # The last CPU is isolated, so what counts CPUs for helpers has a mask to read.
         f"zdm.do=rebind,parallel zdm.rebinds={rebinds} zdm.times={times}"
-        + f" isolcpus={cpus - 1}" * (cpus > 1),
+        + f" isolcpus={cpus - 1}" * (cpus > 1)
+        + f" {words}",
         devices=PAIR,
         cpus=cpus,
     )
-    boot_guest(guest, options.build / f"parallel-{cpus}.log", read, LIMIT, SILENCE)
+    boot_guest(guest, options.build / f"parallel-{kernel.name}-{cpus}.log", read, LIMIT, SILENCE)
     return found

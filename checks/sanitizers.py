@@ -29,9 +29,11 @@ from harness.kernel.tree import Trees
 from harness.vm import console, guest
 from harness.vm.devices import DEVICES, Device, count_pages
 
-# The measured kernel with both suites and with what a sanitizer's own suite needs.
+# The measured kernel with both suites, with what a sanitizer's own suite needs, and with what
+# guest/parallel needs.
 FRAGMENTS = (*MEASURED.fragments, "kunit", "tracers")
-LINES = (*kunit.MEMCPY_NT.lines, *kunit.MEMMAP.lines, "CONFIG_STACKTRACE=y")
+SUITE_LINES = (*kunit.MEMCPY_NT.lines, *kunit.MEMMAP.lines)
+LINES = (*SUITE_LINES, "CONFIG_STACKTRACE=y", "CONFIG_CPUSETS=y")
 SUITES = ("memcpy_nt", "zone_device_memmap")
 # KUnit takes one glob. This one matches both suites and no sanitizer's suite.
 GLOB = "*mem*"

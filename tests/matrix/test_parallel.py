@@ -4,8 +4,9 @@
 from pathlib import Path
 
 import pytest
+from support import Build
 
-from checks import parallel
+from checks import parallel, sanitizers
 from harness.core import options
 from harness.kernel import images, tree
 from harness.vm import accel
@@ -26,7 +27,18 @@ def kernel(chosen: options.Options, trees: tree.Trees) -> images.Kernel:
 def test_helpers(chosen: options.Options, kernel: images.Kernel, image: Path, cpus: int) -> None:
     how = accel.choose_accel(chosen, kernel, image)
     rebinds = REBINDS if cpus == 8 else 1
-    helpers = parallel.boot_parallel(chosen, kernel, image, how, cpus, TIMES, rebinds)
+    judge(parallel.boot_parallel(chosen, kernel, image, how, cpus, TIMES, rebinds), cpus)
+
+
+@pytest.mark.full
+def test_helpers_with_kasan(chosen: options.Options, build: Build, image: Path) -> None:
+    checker = sanitizers.CHECKERS["kasan-ubsan"]
+    kernel = build("series", checker.config)
+    judge(parallel.boot_parallel(chosen, kernel, image, "tcg", 4, TIMES, 1, checker.words), 4)
+
+
+def judge(helpers: dict[str, list[parallel.Helpers]], cpus: int) -> None:
+    """Fail unless each way to bind had the helpers that it may have."""
     # A quarter of the CPUs of the node gets a thread, and one of them is the caller.
     wanted = max(cpus // 4, 1) - 1
     # The pool has a work for each possible CPU, so one of two binds at once may get fewer.
