@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.core.architectures import ARCHITECTURES, GUESTS, LLVM
+from harness.core.architectures import ARCHITECTURES, GUESTS, LLVM, get_machine
 from harness.core.cache import digest, remove, replace
 from harness.core.command import make_environment, run
 from harness.core.debian import KEYRING
@@ -39,11 +39,13 @@ FETCHING = ("debian-archive-keyring", "dpkg-dev")
 CLANG = (f"clang{LLVM}", f"lld{LLVM}", f"llvm{LLVM}")
 # A sparse that is too old for the kernel is replaced by a later one under the build folder.
 REVIEWERS = ("codespell", "coccinelle", "shellcheck", "sparse")
-TESTERS = (*CLANG, *REVIEWERS, "qemu-user", "e2fsprogs", "dmsetup")
-MACHINES = [machine for one in ARCHITECTURES.values() if (machine := one.machine)]
+QEMU = get_machine(GUESTS[0]).packages
+# What compiles for each guest.
+CROSS = [package for guest in GUESTS for package in ARCHITECTURES[guest].packages]
+TESTERS = (*QEMU, *CROSS, *CLANG, *REVIEWERS, "qemu-user", "e2fsprogs", "dmsetup")
 EVERY = (
-    *(name for one in ARCHITECTURES.values() for name in one.packages),
-    *(name for machine in MACHINES for name in machine.packages),
+    *(package for one in ARCHITECTURES.values() for package in one.packages),
+    *(package for guest in GUESTS for package in get_machine(guest).packages),
 )
 # What shows that a package is there, or its counterpart: a command, a file, a module of Python, or
 # a compiler and a header that it finds. Without a row here, it is the command of that name.
@@ -61,11 +63,9 @@ SIGNS = {
     "qemu-user": "qemu-aarch64",
     "e2fsprogs": "mke2fs",
     "libc6-dev-arm64-cross": "aarch64-linux-gnu-gcc stdio.h",
-    **{
-        package: str(machine.firmware if package.startswith("qemu-efi") else machine.qemu)
-        for machine in MACHINES
-        for package in machine.packages
-    },
+    "qemu-system-x86": "qemu-system-x86_64",
+    "qemu-system-arm": "qemu-system-aarch64",
+    "qemu-efi-aarch64": str(get_machine("arm64").firmware),
 }
 # The lists of Python packages below REQUIREMENTS, each on top of those before it.
 LISTS = ("bench", "build", "test", "test-all")
@@ -85,14 +85,11 @@ APT = (
 class Need:
     """What a target needs on top of BASE and the packages of ARCH.
 
-    guests are architectures to boot too, cross those to compile for, optional packages are those
-    that it can do without, python is the last of LISTS that it needs. builds says that it builds
-    kernels.
+    optional packages are those that it can do without, python is the last of LISTS that it needs.
+    builds says that it builds kernels.
     """
 
     packages: tuple[str, ...] = ()
-    guests: tuple[str, ...] = ()
-    cross: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     python: str = LISTS[0]
     builds: bool = True
@@ -103,9 +100,9 @@ NEEDS = {
     "bench": Need(),
     "check": Need(REVIEWERS, python="test", builds=False),
     "outbox": Need(python="test", builds=False),
-    "review": Need(REVIEWERS, GUESTS[:1], python="test"),
-    "test": Need(TESTERS, GUESTS[:1], GUESTS, python="test"),
-    "test-all": Need(TESTERS, GUESTS[:1], GUESTS, EVERY, python="test-all"),
+    "review": Need((*QEMU, *REVIEWERS), python="test"),
+    "test": Need(TESTERS, python="test"),
+    "test-all": Need(TESTERS, EVERY, python="test-all"),
 }
 
 
@@ -116,16 +113,8 @@ def has_apt() -> bool:
 
 def list_packages(need: Need, arch: str) -> list[str]:
     """Return the packages that a target cannot do without when ARCH=arch, each once."""
-    guests = [arch, *need.guests]
-    machines = [machine for name in guests if (machine := ARCHITECTURES[name].machine)]
-    parts = [
-        BASE,
-        FETCHING * has_apt(),
-        *(machine.packages for machine in machines),
-        *(ARCHITECTURES[name].packages for name in (*guests, *need.cross)),
-        need.packages,
-    ]
-    return list(dict.fromkeys(package for part in parts for package in part))
+    guest = (*get_machine(arch).packages, *ARCHITECTURES[arch].packages)
+    return list(dict.fromkeys((*BASE, *FETCHING * has_apt(), *guest, *need.packages)))
 
 
 def name_sign(package: str) -> str:
