@@ -9,7 +9,6 @@ the packages of what is missing; elsewhere it names them.
 import importlib.util
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -69,10 +68,10 @@ SIGNS = {
 }
 # The lists of Python packages below REQUIREMENTS, each on top of those before it.
 LISTS = ("bench", "build", "test", "test-all")
-# What pip has to know to reach its index.
-REACHING = re.compile(
-    r"PIP_(CERT|CLIENT_CERT|CONFIG_FILE|DEFAULT_TIMEOUT|EXTRA_INDEX_URL|FIND_LINKS|INDEX_URL"
-    r"|NO_INDEX|PROXY|RETRIES|TRUSTED_HOST)"
+PIP = (
+    *("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"),
+    # dkimpy alone has no wheel. It is built with what the list `build` pins.
+    *("--only-binary=:all:", "--no-binary=dkimpy", "--use-pep517", "--no-build-isolation", "-r"),
 )
 # A source of apt that has nothing to do with us may be broken, so its update may fail.
 APT = (
@@ -192,24 +191,15 @@ def name_environment(build: Path, last: str) -> str:
 
 def has_environment(build: Path, last: str) -> bool:
     """Tell whether the environment has at least the lists up to last, as they are now."""
-    link = build / "venv"
     names = [name_environment(build, name) for name in LISTS[LISTS.index(last) :]]
-    return link.is_symlink() and os.readlink(link) in names and (link / "bin/python").exists()
+    return (build / "venv").resolve().name in names and (build / "venv/bin/python").exists()
 
 
 def install_lists(folder: Path, last: str, log: Path) -> None:
     """Install the Python packages up to the list last in folder; Raises UserError if pip cannot."""
-    reaching = {name: value for name, value in os.environ.items() if REACHING.fullmatch(name)}
     for path in list_requirements(last):
-        command: list[str | Path] = [
-            *(folder / "bin/python", "-m", "pip", "install"),
-            *("--quiet", "--disable-pip-version-check", "--require-hashes"),
-            # dkimpy alone has no wheel. It is built with what the list `build` pins.
-            *("--only-binary=:all:", "--no-binary=dkimpy", "--use-pep517", "--no-build-isolation"),
-            *("-r", path),
-        ]
         try:
-            run(command, f"installing {path} with pip", log=log, env=reaching)
+            run([folder / "bin/python", *PIP, path], f"installing {path} with pip", log=log)
         except UserError as fault:
             lost = "Retrying" in log.read_text()
             raise UserError(f"{fault}{': check the network' * lost}") from None
@@ -265,6 +255,4 @@ def provide(what: str, options: Options) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or sys.argv[1] not in NEEDS:
-        sys.exit(f"usage: {shlex.quote(sys.argv[0])} {'|'.join(NEEDS)}")
     run_program(lambda: provide(sys.argv[1], read_options()))
