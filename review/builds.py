@@ -19,9 +19,8 @@ from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.kernel.config import MEASURED, KernelConfig, configure
 from harness.kernel.images import Kernel
-from harness.kernel.patches import Patch, checkout_commit
 from harness.kernel.toolchain import count_lines, split_targets
-from harness.kernel.tree import Trees
+from harness.kernel.tree import Patch, Trees, checkout_commit
 from harness.vm.accel import choose_accel
 from harness.vm.console import read_message
 from harness.vm.devices import PAIR

@@ -14,9 +14,8 @@ from harness.core.command import git
 from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.core.progress import announce
-from harness.kernel.patches import checkout_commit
 from harness.kernel.topics import list_files, list_topics
-from harness.kernel.tree import apply_patch, open_scratch
+from harness.kernel.tree import apply_patch, checkout_commit, open_scratch
 
 FUNCTION = "memmap_init_zone_device"
 SOURCE = "mm/mm_init.c"

@@ -31,6 +31,19 @@ class Trees:
     series: Path
 
 
+@dataclass(frozen=True)
+class Patch:
+    """One patch of the series: its file and its commit."""
+
+    patch: Path
+    commit: str
+
+    @property
+    def name(self) -> str:
+        """The topic and number of the patch."""
+        return f"{self.patch.parent.name}/{self.patch.name[:4]}"
+
+
 def record_key(worktrees: Path, key: str) -> None:
     """Record that the branch was made from the inputs of key."""
     (worktrees / "series.key").write_text(
@@ -94,9 +107,16 @@ def drop_worktree(base: Path, worktree: Path) -> None:
     git(base, "worktree", "prune")
 
 
-def unlock_worktree(base: Path, name: str) -> None:
-    """Remove the index lock that a killed run left: as we hold the lock on build/, none runs."""
+def checkout_commit(worktrees: Path, commit: str, name: str = "step") -> Path:
+    """Check out commit in worktrees/NAME, writing only what differs, and return its path."""
+    base, where = worktrees / "base", worktrees / name
+    if not (where / ".git").exists():
+        drop_worktree(base, where)
+        git(base, "worktree", "add", "-q", "--detach", "--no-checkout", where, commit)
+    # A killed run may have left its lock on the index. As we hold the one on build/, none runs.
     (base / ".git/worktrees" / name / "index.lock").unlink(missing_ok=True)
+    git(where, "checkout", "-q", "--force", "--detach", commit)
+    return where
 
 
 @contextlib.contextmanager
@@ -137,18 +157,19 @@ def apply_series(options: Options, series: Path = SERIES) -> Trees:
                 apply_patch(made, patch)
             ends[name_branch(topic, stack[-1])] = git(made, "rev-parse", "HEAD")
     (worktrees / "series.key").unlink(missing_ok=True)
-    if not (worktrees / "series").exists():
-        git(base, "worktree", "prune")
-        git(
-            base, "worktree", "add", "-q", "--detach", "--no-checkout", worktrees / "series", "base"
-        )
-    unlock_worktree(base, "series")
     # git writes only the files that differ, so the next build is incremental.
-    git(worktrees / "series", "checkout", "-q", "--force", "-B", "series", ends.pop("series"))
+    git(checkout_commit(worktrees, ends.pop("series"), "series"), "checkout", "-q", "-B", "series")
     for name, commit in ends.items():
         git(base, "branch", "-f", name, commit)
     record_key(worktrees, key)
     return Trees(base, worktrees / "series")
+
+
+def list_patches(worktrees: Path, series: Path = SERIES) -> list[Patch]:
+    """Return the patches of series/ in order; apply_series() must have made the branch."""
+    commits = git(worktrees / "base", "rev-list", "--reverse", "base..series").split()
+    mails = [patch for topic in list_topics(series) for patch in list_files(topic)]
+    return [Patch(*fields) for fields in zip(mails, commits, strict=True)]
 
 
 if __name__ == "__main__":

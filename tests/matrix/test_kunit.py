@@ -6,7 +6,7 @@ from support import choose, need
 
 from checks import kunit
 from harness.core import command, options
-from harness.kernel import patches, tree
+from harness.kernel import tree
 
 MEMMAP = "mm/tests/zone_device_memmap_kunit.c"
 
@@ -24,7 +24,7 @@ def test_memmap_of_base(chosen: options.Options, trees: tree.Trees) -> None:
     [adds] = command.git(
         trees.series, "log", "--format=%H", "--diff-filter=A", "base..series", "--", MEMMAP
     ).split()
-    step = patches.checkout_commit(trees.base.parent, "base")
+    step = tree.checkout_commit(trees.base.parent, "base")
     command.git(step, "cherry-pick", adds)
     assert not command.git(
         step, "diff", "--name-only", "base", "--", "mm/mm_init.c", "mm/memremap.c", "include"

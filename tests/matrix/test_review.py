@@ -9,7 +9,7 @@ import pytest
 
 from checks import compile, kunit
 from harness.core import command, errors, options
-from harness.kernel import patches, tree
+from harness.kernel import tree
 from review import cocci, scripts, sparse
 
 Change = Callable[[dict[str, str]], tree.Trees]
@@ -131,7 +131,7 @@ def test_seeded_warnings(chosen: options.Options, trees: tree.Trees, tmp_path: P
         command.run(["git", "-C", base, *args], "git", env=index)
     written = command.run(["git", "-C", base, "write-tree"], "git", env=index).strip()
     seeded = command.git(base, "commit-tree", "-p", "series", "-m", "seeded", written)
-    seeded_trees = tree.Trees(trees.series, patches.checkout_commit(worktrees, seeded))
+    seeded_trees = tree.Trees(trees.series, tree.checkout_commit(worktrees, seeded))
     gcc, said = sorted(sparse.check_objects(chosen, seeded_trees))
     assert re.match("mm/mm_init.c: warning: .zdm_unused. defined but not used", gcc)
     assert said.startswith("mm/mm_init.c: warning: symbol 'zdm_undeclared' was not declared.")

@@ -9,7 +9,7 @@ import pytest
 from support import MAILS, PATCHES, name_of
 
 from harness.core import debian, options
-from harness.kernel import patches, tree
+from harness.kernel import tree
 from review.builds import Builds
 from review.cocci import check_semantics
 from review.scripts import run_checkpatch
@@ -54,19 +54,19 @@ def builds(chosen: options.Options, trees: tree.Trees) -> Builds:
 
 
 @pytest.fixture(scope="module", params=range(len(PATCHES)), ids=[*map(name_of, PATCHES)])
-def patch(trees: tree.Trees, request: pytest.FixtureRequest) -> patches.Patch:
+def patch(trees: tree.Trees, request: pytest.FixtureRequest) -> tree.Patch:
     """Each patch in turn: all tests of one run before those of the next."""
     number: int = request.param
-    return patches.list_patches(trees.base.parent)[number]
+    return tree.list_patches(trees.base.parent)[number]
 
 
-def test_vm(builds: Builds, patch: patches.Patch) -> None:
+def test_vm(builds: Builds, patch: tree.Patch) -> None:
     assert builds.check_vm(patch) == []
 
 
-def test_allnoconfig(builds: Builds, patch: patches.Patch) -> None:
+def test_allnoconfig(builds: Builds, patch: tree.Patch) -> None:
     assert builds.check_allnoconfig(patch) == []
 
 
-def test_without_zone_device(builds: Builds, patch: patches.Patch) -> None:
+def test_without_zone_device(builds: Builds, patch: tree.Patch) -> None:
     assert builds.check_without_zone_device(patch) == []

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.core import command, errors, options
-from harness.kernel import patches, topics, tree
+from harness.kernel import topics, tree
 from review import builds, stable
 
 
@@ -16,7 +16,7 @@ def fail(_: Path) -> list[str]:
 
 def test_findings_are_kept_but_no_faults(toy_options: options.Options, toy_series: Path) -> None:
     trees = tree.apply_series(toy_options, toy_series)
-    first, second, _ = patches.list_patches(trees.base.parent, toy_series)
+    first, second, _ = tree.list_patches(trees.base.parent, toy_series)
     made = []
 
     def make(where: Path) -> list[str]:
@@ -62,14 +62,14 @@ def test_patch_that_the_stable_kernel_does_not_take(
 def test_walk(toy_options: options.Options, toy_series: Path) -> None:
     """The worktree checks out each commit, and writes only the files that differ."""
     worktrees = tree.apply_series(toy_options, toy_series).base.parent
-    walked = patches.list_patches(worktrees, toy_series)
+    walked = tree.list_patches(worktrees, toy_series)
     assert [one.name for one in walked] == ["a/0001", "a/0002", "b/0001"]
     for one, line in zip(walked, ("better 3;", "better 9;", "better 15;"), strict=True):
-        where = patches.checkout_commit(worktrees, one.commit)
+        where = tree.checkout_commit(worktrees, one.commit)
         assert line in (where / "mm.c").read_text()
     before = (where / "Makefile").stat().st_mtime_ns
     (where / "mm.c").write_text("left by somebody")
     (worktrees / "base/.git/worktrees/step/index.lock").touch()
-    where = patches.checkout_commit(worktrees, walked[0].commit)
+    where = tree.checkout_commit(worktrees, walked[0].commit)
     assert "better 3;" in (where / "mm.c").read_text()
     assert (where / "Makefile").stat().st_mtime_ns == before
