@@ -106,11 +106,9 @@ def prepare_peer(options: Options, worktrees: Path) -> Path | None:
     base, where = worktrees / "base", Path(options.peer)
     commit = apply_mails(base, where.resolve()) if where.exists() else find_peer(options, base)
     try:
-        source = git(base, "show", f"{commit}:{SOURCE}")
+        git(base, "grep", "-q", "-F", f"{FUNCTION}(", commit, "--", SOURCE)
     except UserError:
-        source = ""
-    if f"{FUNCTION}(" not in source:
         raise UserError(
             f"PEER={options.peer} has no {FUNCTION}() in {SOURCE}: name a kernel that has it there"
-        )
+        ) from None
     return checkout_commit(worktrees, commit, "peer")
