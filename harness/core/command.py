@@ -8,7 +8,7 @@ import re
 import shlex
 import signal
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from harness.core.errors import UserError
@@ -38,40 +38,37 @@ def make_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     return kept | LOCALE | dict(more or {})
 
 
-def die_with_parent(sig: int) -> Callable[[], None]:
-    """Return a preexec_fn that makes the kernel send sig to the child when this process dies."""
-    prctl = ctypes.CDLL(None).prctl
-    return lambda: prctl(PR_SET_PDEATHSIG, sig)
-
-
+@contextlib.contextmanager
 def spawn(
     command: Sequence[str | Path], env: Mapping[str, str] | None = None, **more: object
-) -> subprocess.Popen[str]:
-    """Start command in a process group of its own, which end() ends.
+) -> Iterator[subprocess.Popen[str]]:
+    """Start command, and end it and all that it started when the block ends.
 
-    env adds to its environment. Raises UserError when the program is not installed.
+    make gets PATIENCE seconds to clean up. If this process dies, the kernel ends command. Its
+    output, stdout and stderr together, is a pipe. env adds to its environment. Raises UserError
+    when the program is not installed.
     """
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    prctl = ctypes.CDLL(None).prctl
     try:
         child: subprocess.Popen[str] = subprocess.Popen(
             [str(arg) for arg in command],
             text=True,
             errors="replace",
             start_new_session=True,
-            preexec_fn=die_with_parent(signal.SIGTERM),
+            preexec_fn=lambda: prctl(PR_SET_PDEATHSIG, signal.SIGTERM),
             env=make_environment(env),
-            **more,
+            **streams | more,
         )  # type: ignore[call-overload]
-        return child
     except FileNotFoundError as error:
         raise UserError(f"{error.filename} is missing: run 'make tools'") from None
-
-
-def end(child: subprocess.Popen[str]) -> None:
-    """End a child of spawn() and all that it started; make gets PATIENCE seconds to clean up."""
-    for sig in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
-            os.killpg(child.pid, sig)
-            child.wait(PATIENCE)
+    try:
+        yield child
+    finally:
+        for sig in (signal.SIGTERM, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+                os.killpg(child.pid, sig)
+                child.wait(PATIENCE)
 
 
 def run(
@@ -91,22 +88,12 @@ def run(
     message names what, the most telling line of the output, and the log.
     """
     lines: list[str] = []
-    with contextlib.ExitStack() as stack:
-        keep = stack.enter_context(log.open("w")) if log else None
-        child = spawn(
-            command,
-            env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            **more,
-        )
-        stack.callback(end, child)
+    kept = (log or Path(os.devnull)).open("w", errors="replace")
+    with kept, spawn(command, env, **more) as child:
         assert child.stdout
         for line in child.stdout:
             lines.append(line)
-            if keep:
-                keep.write(line)
+            kept.write(line)
             if progress:
                 progress(line.rstrip())
         status = child.wait()

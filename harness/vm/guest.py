@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.core.architectures import get_machine
-from harness.core.command import end, run, spawn
+from harness.core.command import run, spawn
 from harness.core.errors import UserError
 from harness.core.progress import announce
 from harness.kernel.images import Kernel
@@ -195,11 +195,8 @@ def boot_guest(
     text: list[str] = []
     trouble, patience = "", Patience(silence + guest.gib, limit)
     command = guest.command()
-    child = spawn(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
     try:
-        with log.open("w") as keep:
+        with spawn(command) as child, log.open("w") as keep:
             print(f"$ {shlex.join(map(str, command))}", file=keep, flush=True)
             for line in read_lines(child, patience):
                 text.append(line.rstrip("\r"))
@@ -216,12 +213,10 @@ def boot_guest(
                 if trouble:
                     # The rest of the report: until a second of silence, for two at most.
                     patience.set(1, 2)
-        if not trouble and DONE not in map(read_message, text):
-            trouble = describe_end(child)
+            if not trouble and DONE not in map(read_message, text):
+                trouble = describe_end(child)
     except TimeoutError as error:
         trouble = trouble or str(error)
-    finally:
-        end(child)
     if trouble:
         raise UserError(
             f"{guest.kernel.name} guest ({guest.accel}) {trouble} (whole console: {log})",

@@ -12,7 +12,7 @@ import termios
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.core.command import end, spawn
+from harness.core.command import spawn
 from harness.core.errors import UserError
 from harness.core.folders import lock_build
 from harness.core.options import read_options
@@ -75,12 +75,10 @@ def open_shell(guest: Guest, port: int = 0) -> None:
         print(DEBUG.format(gdb=gdb, folder=guest.kernel.image.parent, port=port), flush=True)
     with keep_terminal():
         piped = not os.isatty(sys.stdin.fileno())
-        child = spawn(guest.command(), stdin=subprocess.DEVNULL if piped else None)
-        try:
+        stdin = subprocess.DEVNULL if piped else None
+        with spawn(guest.command(), stdin=stdin, stdout=None, stderr=None) as child:
             if status := child.wait():
                 raise UserError(f"QEMU ended with status {status}")
-        finally:
-            end(child)
 
 
 def run_shell() -> None:
