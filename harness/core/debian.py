@@ -66,6 +66,7 @@ class Apt:
             (folder / part).mkdir(parents=True)
         private = {
             "Dir::State": folder,
+            "Dir::State::status": Path("/var/lib/dpkg/status"),
             "Dir::State::lists": folder / "lists",
             "Dir::Cache": folder / "cache",
             "Dir::Etc::sourcelist": folder / "sources.list",
@@ -76,22 +77,15 @@ class Apt:
             "Acquire::AllowInsecureRepositories": "false",
             "Acquire::Retries": "2",
         }
-        status = Path("/var/lib/dpkg/status")
         if arch:
             private |= {"APT::Architecture": arch, "APT::Architectures": arch}
-            status = folder / "status"
-            status.touch()
+            private["Dir::State::status"] = folder / "status"
+            (folder / "status").touch()
         lines = [f'{name} "{value}";\n' for name, value in private.items()]
         # The system's hooks after an update concern the system's cache, so do not run them.
         (folder / "apt.conf").write_text("#clear APT::Update;\n" + "".join(lines))
         self.folder, self.kind = folder, kind
-        self.options: list[str | Path] = [
-            "-q",
-            "-c",
-            folder / "apt.conf",
-            "-o",
-            f"Dir::State::status={status}",
-        ]
+        self.options: list[str | Path] = ["-q", "-c", folder / "apt.conf"]
 
     def find_version(self, package: str, suites: Sequence[str]) -> str:
         """Return the version of the package in the first of suites that offers it.
@@ -125,11 +119,8 @@ class Apt:
     def fetch(self, package: str, version: str) -> Path:
         """Fetch a package and return its file: the .deb, or the .dsc beside its other files."""
         args = ["download"] if self.kind == "deb" else ["source", "--download-only"]
-        run(
-            ["apt-get", *self.options, *args, f"{package}={version}"],
-            f"fetching {package}",
-            cwd=self.folder,
-        )
+        command = ["apt-get", *self.options, *args, f"{package}={version}"]
+        run(command, f"fetching {package}", cwd=self.folder)
         [file] = self.folder.glob("*.deb" if self.kind == "deb" else "*.dsc")
         return file
 
