@@ -115,11 +115,8 @@ def fetch_tag(made: Path, url: str) -> None:
     Raises UserError when the tag cannot be fetched.
     """
     announce(f"fetching {TAG} from {url} (250 MB)")
-    git(made.parent, "init", "-q", made)
-    git(made, "config", "gc.auto", "0")
-    git(made, "fetch", "-q", "--depth=1", url, f"refs/tags/{TAG}:refs/tags/{TAG}")
-    git(made, "tag", "base", f"{TAG}^{{commit}}")
-    git(made, "checkout", "-q", "--detach", "base")
+    git(made.parent, "clone", "-q", "-c", "gc.auto=0", "--depth=1", f"--branch={TAG}", url, made)
+    git(made, "tag", "base", "HEAD")
 
 
 def fetch_base(fetched: Path, made: Path) -> None:
