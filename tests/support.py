@@ -76,9 +76,7 @@ def replay(
     )
 
 
-def make(
-    target: str, env: dict[str, str], checkout: Path = ROOT
-) -> "subprocess.CompletedProcess[str]":
+def make(target: str, checkout: Path = ROOT, **env: str) -> "subprocess.CompletedProcess[str]":
     """Run a target of make, in a plain environment with env."""
     return subprocess.run(
         ["make", "-s", "-C", checkout, target],
@@ -87,6 +85,15 @@ def make(
         capture_output=True,
         timeout=60,
     )
+
+
+def refusal(target: str, checkout: Path = ROOT, **env: str) -> str:
+    """Return the one line of a target of make that refuses."""
+    done = make(target, checkout, **env)
+    assert done.returncode == 2, done
+    [line, last] = done.stderr.splitlines()
+    assert last.startswith("make: ***")
+    return line
 
 
 def race(made: Path, folder: Path, *words: str, rounds: int = 3) -> dict[str, Any]:

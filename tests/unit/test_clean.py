@@ -6,20 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
-from support import make
+from support import make, refusal
 
 from harness import clean as stage
 from harness.core import command, errors, folders, options
 from harness.kernel import tree
-
-
-def refusal(build: Path) -> str:
-    """Return the one line of a make clean that refuses."""
-    done = make("clean", {"BUILD": str(build)})
-    assert done.returncode == 2, done
-    [line, last] = done.stderr.splitlines()
-    assert last.startswith("make: ***")
-    return line
 
 
 def test_own_folder_goes(tmp_path: Path) -> None:
@@ -29,18 +20,18 @@ def test_own_folder_goes(tmp_path: Path) -> None:
         (build / "venv").symlink_to("kernels")
         (build / "log").touch()
     (tmp_path / "other").touch()
-    assert make("clean", {"BUILD": str(build)}).returncode == 0
+    assert make("clean", BUILD=str(build)).returncode == 0
     assert [path.name for path in tmp_path.iterdir()] == ["other"]
 
 
 def test_nothing_to_do(tmp_path: Path) -> None:
-    done = make("clean", {"BUILD": str(tmp_path / "build")})
+    done = make("clean", BUILD=str(tmp_path / "build"))
     assert done.returncode == 0 and "nothing to do" in done.stdout
 
 
 def test_foreign_folder_stays(tmp_path: Path) -> None:
     (tmp_path / "home/thesis").mkdir(parents=True)
-    assert "is not marked as the harness's" in refusal(tmp_path / "home")
+    assert "is not marked as the harness's" in refusal("clean", BUILD=str(tmp_path / "home"))
     assert (tmp_path / "home/thesis").exists()
     assert [path.name for path in (tmp_path / "home").iterdir()] == ["thesis"]
 
@@ -61,7 +52,7 @@ def test_split_path_stays(name: str, tmp_path: Path) -> None:
     for folder in (name, "a", "b"):
         with folders.lock_build(tmp_path / folder):
             pass
-    assert "has a space or a colon" in refusal(tmp_path / name)
+    assert "has a space or a colon" in refusal("clean", BUILD=str(tmp_path / name))
     assert len(list(tmp_path.iterdir())) == 3
 
 
@@ -69,7 +60,9 @@ def test_folder_in_use_stays(tmp_path: Path) -> None:
     build = tmp_path / "build"
     with folders.lock_build(build):
         (build / "kernel").touch()
-        assert f"another run (process {os.getpid()}) is using {build}" in refusal(build)
+        assert f"another run (process {os.getpid()}) is using {build}" in refusal(
+            "clean", BUILD=str(build)
+        )
     assert (build / "kernel").exists()
 
 
@@ -78,10 +71,12 @@ def test_work_stays(toy_options: options.Options, toy_series: Path) -> None:
     with folders.lock_build(build):
         series = tree.apply_series(toy_options, toy_series).series
     (series / "mm.c").write_text("half a thought\n")
-    assert "has uncommitted changes: commit them and run 'make export'" in refusal(build)
+    assert "has uncommitted changes: commit them and run 'make export'" in refusal(
+        "clean", BUILD=str(build)
+    )
     command.git(series, "commit", "-q", "-a", "-m", "a thought")
-    assert "has commits that series/ lacks: run 'make export'" in refusal(build)
+    assert "has commits that series/ lacks: run 'make export'" in refusal("clean", BUILD=str(build))
     assert (series / "mm.c").read_text() == "half a thought\n"
     command.git(series, "reset", "-q", "--hard", "HEAD~1")
-    assert make("clean", {"BUILD": str(build)}).returncode == 0
+    assert make("clean", BUILD=str(build)).returncode == 0
     assert not build.exists()
