@@ -5,7 +5,6 @@ import dataclasses
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -52,7 +51,6 @@ class Fake:
             (home / name).chmod(0o755)
         for name in ("installed", "lacks", "calls"):
             (home / name).touch()
-        self.path = f"{home}:{os.environ['PATH']}"
         self.build = home.parent / "build"
         self.options = options.read_options({"BUILD": str(self.build)})
 
@@ -81,7 +79,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
     """A machine of scripts, where we are root."""
     (tmp_path / "fake").mkdir()
     made = Fake(tmp_path / "fake")
-    monkeypatch.setenv("PATH", made.path)
+    monkeypatch.setenv("PATH", f"{made.home}:{os.environ['PATH']}")
     monkeypatch.setattr(setup, "PYTHON", made.home / "python3")
     monkeypatch.setattr(setup, "is_there", made.has)
     monkeypatch.setattr("os.geteuid", lambda: 0)
@@ -359,17 +357,13 @@ def test_lists_have_what_is_asked_for() -> None:
 )
 def test_python_that_will_not_do(fake: Fake, tmp_path: Path, python: str, told: str) -> None:
     own = fake.home / "python3"
-    own.unlink()
-    if python:
-        own.write_text(f"#!/bin/sh\n{python}\n")
-        own.chmod(0o755)
+    fake.put("python3", f"#!/bin/sh\n{python}")
+    if not python:
+        own.unlink()
     text = (folders.ROOT / "harness/setup.sh").read_text()
     assert PYTHON in text
     (tmp_path / "setup.sh").write_text(text.replace(PYTHON, str(own)))
-    env = {"PATH": fake.path, "fake": str(fake.home)}
-    done = subprocess.run(
-        ["sh", tmp_path / "setup.sh", "bench"], text=True, capture_output=True, env=env
-    )
-    assert done.returncode == 1 and f"error: {own} {told}" in done.stderr
+    with pytest.raises(errors.UserError, match=f"error: {own} {told}"):
+        command.run(["sh", tmp_path / "setup.sh", "bench"], "setup.sh")
     installs = "apt-get -q -y --no-install-recommends install python3"
     assert (installs in fake.take_calls("apt-get")) == (not python)
