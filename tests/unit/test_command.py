@@ -7,19 +7,17 @@ import pytest
 
 from harness.core import command, errors
 
-SCRIPT = """
-echo '  CC utxferror.o'
-echo 'a.c:1: error: no semicolon'
-echo 'make: *** [a.o] Error 1'
-exit 2
-"""
+BUILD = ["  CC utxferror.o", "a.c:1: error: no semicolon", "make: *** [a.o] Error 1"]
+# The peer's differences are told in small letters.
+COMPARISON = ["differs type=1", "DIFFERS type=2"]
 
 
-def test_failing_command_is_one_line_and_logged(tmp_path: Path) -> None:
-    told = r"^building failed: a.c:1: error: no semicolon \(full log: .*/log\)$"
-    with pytest.raises(errors.UserError, match=told):
-        command.run(["sh", "-c", SCRIPT], "building", log=tmp_path / "log")
-    assert (tmp_path / "log").read_text().count("\n") == 3
+@pytest.mark.parametrize(("said", "told"), [(BUILD, BUILD[1]), (COMPARISON, COMPARISON[1])])
+def test_failing_command_is_one_line_and_logged(tmp_path: Path, said: list[str], told: str) -> None:
+    log = tmp_path / "log"
+    with pytest.raises(errors.UserError, match=rf"^making failed: {told} \(full log: {log}\)$"):
+        command.run(["sh", "-c", 'printf "%s\\n" "$@"; exit 2', "sh", *said], "making", log=log)
+    assert log.read_text().splitlines() == said
 
 
 def test_missing_program() -> None:
