@@ -16,7 +16,7 @@ from harness.core.options import Options
 from harness.core.progress import say
 from harness.core.stages import run_stage
 from harness.kernel import source
-from harness.kernel.topics import list_files, list_topics, name_branch
+from harness.kernel.topics import SERIES, list_files, list_topics, name_branch
 from harness.kernel.tree import make_key, record_key
 
 COVER = "0000-cover-letter.patch"
@@ -85,7 +85,7 @@ def export_topics(repository: Path, stack: list[Path]) -> None:
         say(f"{topic.name}: {len(list_files(topic))} patches")
 
 
-def export_series(options: Options) -> None:
+def export_series(options: Options, series: Path = SERIES) -> None:
     """Export all topics; Raises UserError without the branch, or if it has uncommitted changes."""
     worktrees = source.prepare_source(options)
     if not (worktrees / "series").exists():
@@ -93,8 +93,8 @@ def export_series(options: Options) -> None:
     if git(worktrees / "series", "status", "--porcelain", "--untracked-files=no"):
         raise UserError(f"{worktrees / 'series'} has uncommitted changes: commit them first")
     git(worktrees / "series", "checkout", "-q", "series")
-    export_topics(worktrees / "series", list_topics())
-    record_key(worktrees, make_key(worktrees, list_topics()))
+    export_topics(worktrees / "series", list_topics(series))
+    record_key(worktrees, make_key(worktrees, list_topics(series)))
 
 
 if __name__ == "__main__":

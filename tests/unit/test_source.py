@@ -88,8 +88,7 @@ def test_tag_is_fetched_where_debian_has_no_package(
 
     monkeypatch.setattr(debian, "list_archives", gone)
     monkeypatch.setattr(source, "UPSTREAM", f"file://{toy if there else tmp_path / 'nowhere'}")
-    chosen = options.read_options({"BUILD": str(tmp_path / "build")})
-    (tmp_path / "build").mkdir()
+    chosen = options.read_options({"BUILD": str(tmp_path)})
     if there:
         base = source.prepare_source(chosen) / "base"
         tag = command.git(toy, "rev-parse", "v7.3-rc7^{}")
@@ -97,4 +96,4 @@ def test_tag_is_fetched_where_debian_has_no_package(
     else:
         with pytest.raises(errors.UserError, match=r"no Debian archive, and .*nowhere.* set LINUX"):
             source.prepare_source(chosen)
-        assert not list(tmp_path.glob("build/source-*"))
+        assert not list(tmp_path.glob("source-*"))
