@@ -6,7 +6,6 @@ import itertools
 import os
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -32,14 +31,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print a line for each cell in order, then the counts.
+    """Print a line for each cell in order, above the counts that pytest prints.
 
     A line shows the outcome, the time with that of the fixtures, and why the cell was skipped.
     """
+    reports = itertools.chain(*terminalreporter.stats.values())
     cells = [
-        report
-        for report in itertools.chain(*terminalreporter.stats.values())
-        if isinstance(report, pytest.TestReport) and "cell" in report.keywords
+        one for one in reports if isinstance(one, pytest.TestReport) and "cell" in one.keywords
     ]
     lines: dict[str, tuple[str, float, str]] = {}
     for report in sorted(cells, key=lambda report: report.start):
@@ -49,19 +47,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         if report.skipped and isinstance(report.longrepr, tuple):
             why = f"  {report.longrepr[2]}"
         lines[report.nodeid] = outcome, seconds + report.duration, why
-    if not lines:
-        return
-    terminalreporter.section("the matrix")
+    if lines:
+        terminalreporter.section("the matrix")
     for name, (outcome, seconds, why) in lines.items():
         minutes, seconds = divmod(round(seconds), 60)
         terminalreporter.write_line(
             f"{outcome:7} {minutes:3}:{seconds:02}  {name.removeprefix('tests/')}{why}"
         )
-    counts = Counter(outcome.lower() for outcome, _, _ in lines.values())
-    terminalreporter.write_line(
-        f"{len(lines)} cells: "
-        + ", ".join(f"{number} {outcome}" for outcome, number in sorted(counts.items()))
-    )
 
 
 @pytest.fixture(scope="session")
