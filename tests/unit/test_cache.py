@@ -9,17 +9,13 @@ from harness.core import cache
 from harness.core.folders import ROOT
 
 
-def fail(new: Path) -> None:
-    new.mkdir()
-    (new / "half").touch()
-    raise RuntimeError
-
-
 def test_replace_keeps_the_old_one_when_the_block_fails(tmp_path: Path) -> None:
     (tmp_path / "made").mkdir()
     (tmp_path / "made/old").touch()
     with pytest.raises(RuntimeError), cache.replace(tmp_path / "made") as new:
-        fail(new)
+        new.mkdir()
+        (new / "half").touch()
+        raise RuntimeError
     assert [path.name for path in tmp_path.rglob("*")] == ["made", "old"]
     with cache.replace(tmp_path / "made") as new:
         new.write_text("a file now")
