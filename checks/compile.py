@@ -12,7 +12,7 @@ from harness.core.command import git
 from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.kernel.config import KernelConfig, configure
-from harness.kernel.toolchain import Toolchain, need_tools, split_targets
+from harness.kernel.toolchain import Toolchain, need_tools
 from harness.kernel.tree import Trees
 
 # Files that include the headers that the series touches. mm/memremap.c is also the caller of
@@ -190,11 +190,11 @@ class Compilation:
         self.config = set((self.out / ".config").read_text().splitlines())
         self.make("prepare")
 
-    def make(self, *targets: str, jobs: int | None = None) -> str:
+    def make(self, *targets: str) -> str:
         """Run make with W=1 and return what it prints; Raises UserError when it fails."""
         what = f"make {targets[-1]} ({self.target.name}, {self.source.name})"
         return self.target.config.tools.make(
-            self.options, self.source, self.out, what, "-s", "W=1", *targets, jobs=jobs
+            self.options, self.source, self.out, what, "-s", "W=1", *targets
         )
 
     def name_object(self, file: str) -> str:
@@ -231,10 +231,10 @@ class Compilation:
         made = [name for file in self.files if (name := self.name_object(file))]
         for name in made:
             (self.out / name).unlink(missing_ok=True)
-        said = [self.make(*some, jobs=jobs) for jobs, some in split_targets(made)]
+        said = self.make(*made) if made else ""
         if lacking := [name for name in made if not (self.out / name).exists()]:
             raise UserError(
                 f"make left out {', '.join(lacking)} ({self.target.name}, {self.source.name}): "
                 f"see {self.out}/make.log"
             )
-        return made, find_warnings("".join(said), self.source)
+        return made, find_warnings(said, self.source)

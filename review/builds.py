@@ -19,7 +19,7 @@ from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.kernel.config import MEASURED, KernelConfig, configure
 from harness.kernel.images import Kernel
-from harness.kernel.toolchain import count_lines, split_targets
+from harness.kernel.toolchain import count_lines
 from harness.kernel.tree import Patch, Trees, checkout_commit
 from harness.vm.accel import choose_accel
 from harness.vm.console import read_message
@@ -63,12 +63,12 @@ class Builds:
         parts = [digest_harness(), self.tools.version(), config, code]
         return keep(self.options.build / "review", name, parts, write).read_text().splitlines()
 
-    def make(self, where: Path, out: Path, what: str, *args: str, jobs: int | None = None) -> str:
+    def make(self, where: Path, out: Path, what: str, *args: str) -> str:
         """Run make and return what it says; Raises UserError when it fails."""
         log = self.options.build / f"{out.name}.log"
         done = count_lines(what)
         return self.tools.make(
-            self.options, where, out, f"building {what}", *args, jobs=jobs, log=log, progress=done
+            self.options, where, out, f"building {what}", *args, log=log, progress=done
         )
 
     def list_suites(self, patch: Patch) -> list[kunit.Suite]:
@@ -123,8 +123,7 @@ class Builds:
             announce(f"building {what}")
             configure(self.options, config, where, out, what)
             said = self.make(where, out, what, "prepare")
-            for jobs, folders in split_targets(FOLDERS):
-                said += self.make(where, out, what, *folders, jobs=jobs)
+            said += self.make(where, out, what, *FOLDERS)
             return find_warnings(said, where)
 
         return self.keep_findings(config.name, patch, config.text(), make)

@@ -76,12 +76,12 @@ class Checked(Compilation):
 
     checker = Path()
 
-    def make(self, *targets: str, jobs: int | None = None) -> str:
+    def make(self, *targets: str) -> str:
         """Return what make, the compiler and sparse say, an error of sparse as a warning.
 
         Raises UserError when a file does not compile, or when make left sparse out.
         """
-        said = super().make("C=1", f"CHECK={self.checker}", *targets, jobs=jobs)
+        said = super().make("C=1", f"CHECK={self.checker}", *targets)
         if "not available or not up to date" in said:
             raise UserError(f"the kernel does not accept {self.checker}: remove it")
         return said.replace(" error: ", " warning: ")

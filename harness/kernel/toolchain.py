@@ -5,8 +5,8 @@ import re
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.core.architectures import X86_64, Architecture
@@ -46,12 +46,10 @@ class Toolchain:
         cross = f"CROSS_COMPILE={self.architecture.cross}"
         return [cross, "HOSTCC=ccache gcc", f"CC=ccache {self.cc}"]
 
-    def command(
-        self, options: Options, tree: Path, out: Path, jobs: int | None = None
-    ) -> list[str | Path]:
+    def command(self, options: Options, tree: Path, out: Path) -> list[str | Path]:
         """Return the command that builds targets of tree under out."""
         arch = f"ARCH={self.architecture.kernel}"
-        return ["make", "-C", tree, f"O={out}", arch, f"-j{jobs or options.jobs}", *self.words()]
+        return ["make", "-C", tree, f"O={out}", arch, f"-j{options.jobs}", *self.words()]
 
     def make(
         self,
@@ -60,18 +58,27 @@ class Toolchain:
         out: Path,
         what: str,
         *args: str,
-        jobs: int | None = None,
         log: Path | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> str:
         """Run make on tree, with its output files under out, and return what make prints.
 
-        args are targets and variables. log, by default out/make.log, keeps the text too. Raises
-        UserError as run() does.
+        args are targets, options and variables. Targets below arch/ get a make of their own with
+        one job: kbuild enters a library folder there in two ways, and two jobs at once would delete
+        each other's files. log, by default out/make.log, keeps the text too. Raises UserError as
+        run() does.
         """
-        command = [*self.command(options, tree, out, jobs), *args]
-        log = log or out / "make.log"
-        return run(command, what, log=log, progress=progress, env=make_variables(options))
+        targets = [arg for arg in args if not arg.startswith("-") and "=" not in arg]
+        rest = [arg for arg in args if arg not in targets]
+        below = [target for target in targets if target.startswith("arch/")]
+        usual = [target for target in targets if target not in below]
+        said, log = "", log or out / "make.log"
+        for jobs, some in ((options.jobs, usual), (1, below)):
+            if some:
+                command = [*self.command(replace(options, jobs=jobs), tree, out), *rest, *some]
+                env = make_variables(options)
+                said += run(command, what, log=log, progress=progress, env=env)
+        return said
 
 
 def need_tools(missing: Sequence[str]) -> None:
@@ -110,18 +117,6 @@ def make_variables(options: Options) -> dict[str, str]:
         "KBUILD_BUILD_HOST": "harness",
         "KBUILD_BUILD_VERSION": "1",
     }
-
-
-def split_targets(targets: Iterable[str]) -> list[tuple[int | None, list[str]]]:
-    """Return the targets in groups, one for each make, with the number of jobs to use.
-
-    None means the usual number. Targets below arch/ get one job: kbuild enters a library folder
-    there in two ways, and two jobs at once would delete each other's files.
-    """
-    groups: dict[int | None, list[str]] = {None: [], 1: []}
-    for target in targets:
-        groups[1 if target.startswith("arch/") else None].append(target)
-    return [(jobs, some) for jobs, some in groups.items() if some]
 
 
 def count_lines(what: str) -> Callable[[str], None]:

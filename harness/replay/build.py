@@ -22,7 +22,7 @@ from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.core.progress import announce
 from harness.kernel.config import MEASURED, WITH_KMSAN, KernelConfig, configure
-from harness.kernel.toolchain import Toolchain, compile_like_mm_init, split_targets
+from harness.kernel.toolchain import Toolchain, compile_like_mm_init
 from harness.kernel.tree import Trees
 
 REPLAY = ROOT / "replay"
@@ -83,10 +83,9 @@ class Objects:
 
     def make(self, *targets: str) -> None:
         """Run the kernel's make; Raises UserError when it fails."""
-        for jobs, some in split_targets(targets):
-            what = f"make {some[-1]} ({self.config.name}, {self.tree.name})"
-            args = ("-s", *self.config.args, *some)
-            self.config.tools.make(self.options, self.tree, self.out, what, *args, jobs=jobs)
+        what = f"make {' '.join(targets)} ({self.config.name}, {self.tree.name})"
+        args = ("-s", *self.config.args, *targets)
+        self.config.tools.make(self.options, self.tree, self.out, what, *args)
 
     def prepare(self) -> None:
         """Configure the kernel and make mm/mm_init.o; Raises UserError as make() does."""
