@@ -45,7 +45,7 @@ def find_commit(clone: Path) -> str:
     """
     try:
         git(clone, "rev-parse", "--git-dir")
-    except (UserError, OSError):
+    except UserError:
         raise UserError(
             f"LINUX={clone} is not a readable git repository: "
             "give a clone of the kernel, or leave LINUX out"
@@ -58,12 +58,11 @@ def find_commit(clone: Path) -> str:
     found = ""
     for name in (TAG, "HEAD"):
         try:
-            commit = git(clone, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
-            found = read_version(git(clone, "show", f"{commit}:Makefile"))
+            found = read_version(git(clone, "show", f"{name}:Makefile"))
         except UserError:
             continue
         if found.startswith(f"{RELEASE}."):
-            return commit
+            return git(clone, "rev-parse", f"{name}^{{commit}}")
     what = f"holds kernel {found}" if found else "holds no kernel"
     raise UserError(
         f"LINUX={clone} {what}, but the series needs {TAG}: "
@@ -78,14 +77,6 @@ def borrow_objects(clone: Path, made: Path) -> None:
     (made / ".git/objects/info/alternates").write_text(f"{common}/objects\n")
     if (common / "shallow").exists():
         shutil.copy(common / "shallow", made / ".git/shallow")
-
-
-def borrow_clone(clone: Path, commit: str, made: Path) -> None:
-    """Make the repository made from the objects of the user's clone, which is only read."""
-    announce(f"checking out {commit[:12]} of {clone}")
-    borrow_objects(clone, made)
-    git(made, "tag", "base", commit)
-    git(made, "checkout", "-q", "--detach", "base")
 
 
 def unpack_package(apt: Apt, made: Path, package: str, suites: Sequence[str]) -> None:
@@ -109,25 +100,17 @@ def unpack_package(apt: Apt, made: Path, package: str, suites: Sequence[str]) ->
     git(made, "tag", "base")
 
 
-def fetch_tag(made: Path, url: str) -> None:
-    """Create the repository made, with the tag `base`, from the one at url, without its history.
-
-    Raises UserError when the tag cannot be fetched.
-    """
-    announce(f"fetching {TAG} from {url} (250 MB)")
-    git(made.parent, "clone", "-q", "-c", "gc.auto=0", "--depth=1", f"--branch={TAG}", url, made)
-    git(made, "tag", "base", "HEAD")
-
-
 def fetch_base(fetched: Path, made: Path) -> None:
     """Make the repository from Debian's package or else UPSTREAM; Raises UserError if it cannot."""
     other = "set LINUX= to a clone of the kernel"
     try:
         unpack_package(Apt(fetched), made, PACKAGE, SUITES)
     except NotOffered as reason:
-        say(f"{reason}; fetching {TAG} from the kernel's own repository")
+        announce(f"{reason}; fetching {TAG} from {UPSTREAM} (250 MB)")
+        only = ("--depth=1", f"--branch={TAG}")
         try:
-            fetch_tag(made, UPSTREAM)
+            git(made.parent, "clone", "-q", "-c", "gc.auto=0", *only, UPSTREAM, made)
+            git(made, "tag", "base", "HEAD")
         except UserError as error:
             raise UserError(f"{reason}, and {error}: check the network, or {other}") from None
     except UserError as error:
@@ -159,11 +142,15 @@ def prepare_source(options: Options) -> Path:
         need_disk(options.build, DISK_GIB, "the base source")
         with replace(folder) as new, scratch(options.build / "apt.tmp") as fetched:
             new.mkdir()
+            base = new / "base"
             if options.linux:
-                borrow_clone(options.linux, commit, new / "base")
+                announce(f"checking out {commit[:12]} of {options.linux}")
+                borrow_objects(options.linux, base)
+                git(base, "tag", "base", commit)
+                git(base, "checkout", "-q", "--detach", "base")
             else:
-                fetch_base(fetched, new / "base")
-            check_base(new / "base")
+                fetch_base(fetched, base)
+            check_base(base)
     subject = git(folder / "base", "log", "-1", "--format=%s", "base")
     say(f"base: {subject}, kernel {read_version((folder / 'base/Makefile').read_text())}")
     return folder
