@@ -15,18 +15,17 @@ Lists = Callable[..., None]
 def lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lists:
     """Return a function that gives apt a source file, and archives with an origin each."""
 
-    def fill(name: str, text: str, **origins: str) -> None:
-        (tmp_path / "parts").mkdir()
-        (tmp_path / "parts" / name).write_text(text)
+    def fill(text: str, **origins: str) -> None:
+        (tmp_path / "sources.list").write_text(text)
         for part, origin in origins.items():
             archive, suite = part.split("__")
-            lists = tmp_path / f"mirror.example_{archive}_dists_{suite.replace('_', '-')}"
+            lists = tmp_path / f"mirror.example_{archive}_dists_{suite}"
             Path(f"{lists}_main_binary-amd64_Packages").touch()
             release = f"Origin: {origin}\nLabel: {origin}\nSuite: {suite}\n"
             Path(f"{lists}_Release").write_text(release)
         (tmp_path / "apt.conf").write_text(
-            'Dir::Etc::sourcelist "/dev/null";\n'
-            f'Dir::Etc::sourceparts "{tmp_path}/parts";\nDir::State::lists "{tmp_path}";\n'
+            f'Dir::Etc::sourcelist "{tmp_path}/sources.list";\n'
+            f'Dir::Etc::sourceparts "/dev/null";\nDir::State::lists "{tmp_path}";\n'
         )
         monkeypatch.setenv("APT_CONFIG", str(tmp_path / "apt.conf"))
 
@@ -34,30 +33,23 @@ def lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lists:
 
 
 LINES = "deb [arch=amd64] http://mirror.example/{} stable main\n"
-DEB822 = "Types: deb\nURIs: http://mirror.example/debian\nSuites: stable stable-updates\n"
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("a.list", LINES.format("vendor") + LINES.format("debian")),
-        ("a.sources", f"{DEB822}Components: main contrib\n"),
-    ],
-)
-def test_archive_from_either_kind_of_sources(lists: Lists, name: str, text: str) -> None:
+def test_archive_is_debians(lists: Lists) -> None:
     """A browser's vendor may have a suite `stable` with a component `main`, too."""
-    lists(name, text, vendor__stable="Vendor", debian__stable="Debian")
+    text = LINES.format("vendor") + LINES.format("debian")
+    lists(text, vendor__stable="Vendor", debian__stable="Debian")
     assert [uri.rstrip("/") for uri in debian.list_archives()] == ["http://mirror.example/debian"]
 
 
 def test_derivative_has_no_archive(lists: Lists) -> None:
-    lists("a.list", LINES.format("debian"), debian__stable="Derivative")
+    lists(LINES.format("debian"), debian__stable="Derivative")
     with pytest.raises(debian.NotOffered, match="apt's sources list no Debian archive"):
         debian.list_archives()
 
 
 def test_apt_without_lists(lists: Lists) -> None:
-    lists("a.list", LINES.format("debian"))
+    lists(LINES.format("debian"))
     with pytest.raises(errors.UserError, match="run 'apt-get update' as root"):
         debian.list_archives()
 
