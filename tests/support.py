@@ -122,10 +122,3 @@ def contents(folder: Path) -> dict[str, bytes]:
 def name_of(patch: Path) -> str:
     """Return the topic and number of a mail, as pytest's name for it."""
     return f"{patch.parent.name}/{patch.name[:4]}"
-
-
-def read_error(done: "subprocess.CompletedProcess[str]") -> str:
-    """Return the one line that a failed stage printed."""
-    assert done.returncode == 1, done
-    [line] = done.stderr.splitlines()
-    return line

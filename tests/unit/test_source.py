@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """Where the base comes from, and the message when it cannot be fetched or there is no room."""
 
+import dataclasses
 import os
 from pathlib import Path
 
 import pytest
-from support import Stage, read_error
+from support import Stage
 
 from harness.core import command, debian, errors, folders, options
 from harness.kernel import source
@@ -19,8 +20,10 @@ def test_too_little_disk(tmp_path: Path) -> None:
 
 def test_two_runs_at_once(stage: Stage, toy: Path, tmp_path: Path) -> None:
     with folders.lock_build(tmp_path / "build"):
-        said = read_error(stage("harness.kernel.source", LINUX=str(toy)))
-    assert f"another run (process {os.getpid()}) is using" in said
+        done = stage("harness.kernel.source", LINUX=str(toy))
+    [line] = done.stderr.splitlines()
+    assert line.startswith(f"error: another run (process {os.getpid()}) is using")
+    assert done.returncode == 1
     assert stage("harness.kernel.source", LINUX=str(toy)).returncode == 0
 
 
@@ -37,14 +40,15 @@ OLDER = "VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 0\nEXTRAVERSION =\n"
     ],
 )
 def test_linux_is_no_base(
-    stage: Stage, toy: Path, tmp_path: Path, makefile: str | None, told: str
+    toy_options: options.Options, toy: Path, makefile: str | None, told: str
 ) -> None:
     command.git(toy, "tag", "-d", "v7.3-rc7")
     (toy / "Makefile").write_text(makefile or "")
     command.git(toy, "commit", "-q", "-a", "-m", "other")
-    clone = toy if makefile else tmp_path / "nothing"
-    assert told in read_error(stage("harness.kernel.source", LINUX=str(clone)))
-    assert {path.name for path in (tmp_path / "build").iterdir()} == {"lock", folders.MARKER}
+    clone = toy if makefile else toy / "nothing"
+    with pytest.raises(errors.UserError, match=f"^LINUX={clone} {told}"):
+        source.prepare_source(dataclasses.replace(toy_options, linux=clone))
+    assert not [*toy_options.build.iterdir()]
 
 
 def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,15 +62,15 @@ def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not list(tmp_path.glob("source-*"))
 
 
-def test_linux_is_a_partial_clone(stage: Stage, toy: Path, tmp_path: Path) -> None:
+def test_linux_is_a_partial_clone(toy_options: options.Options, toy: Path, tmp_path: Path) -> None:
     """git would fetch the missing files into it, or the base would lack them."""
     command.git(toy, "config", "uploadpack.allowFilter", "true")
     clone = tmp_path / "clone"
     command.git(tmp_path, "clone", "-q", "--filter=blob:none", "-n", f"file://{toy}", clone)
-    before = sorted(path for path in clone.rglob("*"))
-    done = stage("harness.kernel.source", LINUX=str(clone))
-    assert f"LINUX={clone} is a partial clone" in read_error(done)
-    assert sorted(path for path in clone.rglob("*")) == before
+    before = sorted(clone.rglob("*"))
+    with pytest.raises(errors.UserError, match=f"^LINUX={clone} is a partial clone"):
+        source.prepare_source(dataclasses.replace(toy_options, linux=clone))
+    assert sorted(clone.rglob("*")) == before
 
 
 def test_changed_base_is_noticed(toy_options: options.Options) -> None:
