@@ -4,17 +4,11 @@
 import signal
 import sys
 from collections.abc import Callable
-from types import FrameType
 
 from harness.core import progress
 from harness.core.errors import UserError
 from harness.core.folders import lock_build
 from harness.core.options import Options, read_options
-
-
-def raise_interrupt(number: int, frame: FrameType | None) -> None:
-    """Handle a signal as Ctrl-C is handled."""
-    raise KeyboardInterrupt
 
 
 def run_program(stage: Callable[[], object]) -> None:
@@ -25,7 +19,7 @@ def run_program(stage: Callable[[], object]) -> None:
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, raise_interrupt)
+            signal.signal(number, signal.default_int_handler)
     try:
         stage()
     except UserError as error:
