@@ -27,7 +27,7 @@ from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.core.stages import run_stage
 from harness.kernel.export import COVER, SHORTLOG, is_rfc, read_subject
-from harness.kernel.source import borrow_objects, read_version
+from harness.kernel.source import borrow_objects
 from harness.kernel.topics import list_files, list_topics
 from harness.kernel.tree import Trees, apply_patch, apply_series
 
@@ -37,10 +37,8 @@ AUTHOR = re.compile(
 )
 # Documentation/process/coding-assistants.rst of the kernel asks for it: a model wrote the patches.
 ASSISTED = "Assisted-by: LLM"
-# What b4 finds its cover letter by, and the mail that it makes of it.
-MARKER = "--- b4-submit-tracking ---"
-RANGE_DIFF = "${range_diff}\n"
 BASE = "base-commit: ${base_commit}\n"
+# The cover letter. b4 leaves the range-diff of a first version empty.
 TEMPLATE = f"""${{cover}}
 
 ---
@@ -48,7 +46,8 @@ ${{shortlog}}
 
 ${{diffstat}}
 ---
-{RANGE_DIFF}{BASE}change-id: ${{change_id}}
+${{range_diff}}
+{BASE}change-id: ${{change_id}}
 ${{prerequisites}}"""
 
 
@@ -66,11 +65,11 @@ def read_author(text: str) -> tuple[str, str]:
 def find_last(project: Path, topic: str) -> int:
     """Return the last version of a topic that the project's tags call sent, or 0."""
     try:
-        tags = git(project, "tag", "--list", f"sent/{topic}-v*").split()
+        tags = git(project, "tag", "--list", f"sent/{topic}-v*")
     except UserError:
         return 0
-    numbers = (tag.removeprefix(f"sent/{topic}-v") for tag in tags)
-    return max((int(number) for number in numbers if re.fullmatch(r"[1-9]\d*", number)), default=0)
+    numbers = re.findall(rf"^sent/{topic}-v([1-9]\d*)$", tags, re.M)
+    return max(map(int, numbers), default=0)
 
 
 def name_change(topic: str) -> str:
@@ -83,27 +82,26 @@ class Desk:
     """Where b4 works: a repository, in a home of its own, without the user's settings."""
 
     tree: Path
-    name: str
-    mail: str
+    author: str
 
-    def call(self, *command: str | Path) -> str:
-        """Run command in the repository as the author, and return its output."""
+    def run_b4(self, *words: str | Path) -> None:
+        """Run b4 in the repository; Raises UserError when it fails."""
         env = {"HOME": str(self.tree.parent), "GIT_CONFIG_NOSYSTEM": "1", "TZ": "UTC"}
-        return run(command, Path(command[0]).name, env=env, cwd=self.tree).strip()
+        run([B4, "--offline-mode", *words], "b4", env=env, cwd=self.tree)
 
     def commit_version(self, topic: str, number: int, start: str, patches: Iterable[Path]) -> str:
         """Return the last commit of the patches, signed off, on a branch after start.
 
         Tag it as `b4 send` tags what it sent.
         """
-        self.call("git", "checkout", "-q", "-B", topic, start)
+        git(self.tree, "checkout", "-q", "-B", topic, start)
+        tags = ["--trailer", ASSISTED, "--trailer", f"Signed-off-by: {self.author}"]
         for patch in patches:
             apply_patch(self.tree, patch)
-            tags = ["--trailer", ASSISTED, "--trailer", f"Signed-off-by: {self.name} <{self.mail}>"]
-            self.call("git", "commit", "-q", "--amend", "--no-edit", "--reset-author", *tags)
+            git(self.tree, "commit", "-q", "--amend", "--no-edit", f"--author={self.author}", *tags)
         about = f"{topic}\n\nbase-commit: {start}\nchange-id: {name_change(topic)}"
-        self.call("git", "tag", "-a", "-m", about, f"sent/{name_change(topic)}-v{number}")
-        return self.call("git", "rev-parse", "HEAD")
+        git(self.tree, "tag", "-a", "-m", about, f"sent/{name_change(topic)}-v{number}")
+        return git(self.tree, "rev-parse", "HEAD")
 
     def commit_sent(self, project: Path, topic: str, number: int, start: str) -> None:
         """Commit the version that the project's tag calls sent, for b4 to compare with."""
@@ -118,22 +116,22 @@ class Desk:
                 "take the base that was sent, or delete the tag"
             ) from None
 
-    def commit_cover(self, topic: Path, about: list[str], tracked: Mapping[str, object]) -> None:
-        """Commit the cover letter, about at its end, in the form in which `b4 prep` keeps it."""
-        title, text, file = topic.name, "", self.tree.with_name("cover")
+    def keep_cover(self, topic: Path, about: list[str], tracked: Mapping[str, object]) -> None:
+        """Keep the cover letter, about at its end, where `b4 prep` keeps it: with the branch."""
+        title, text = topic.name, ""
         if (topic / COVER).exists():
             old = (topic / COVER).read_text()
             title, text = read_subject(old), SHORTLOG.split(old.split("\n\n", 1)[1], maxsplit=1)[0]
         # b4 takes lines with a # for comments.
         text = re.sub(r"^#", ">#", text.strip(), flags=re.M)
-        magic = f"{MARKER}\n{json.dumps({'series': tracked})}\n"
-        file.write_text("\n\n".join([title, text, *about, magic]))
-        self.call("git", "commit", "-q", "--allow-empty", "-F", file)
+        branch = f"branch.{topic.name}"
+        git(self.tree, "config", f"{branch}.description", "\n\n".join([title, text, *about]))
+        git(self.tree, "config", f"{branch}.b4-tracking", json.dumps({"series": tracked}))
 
     def write_mails(self, made: Path) -> Path:
         """Let b4 write the branch as mails; Raises UserError when they would go to nobody."""
-        self.call(B4, "--offline-mode", "prep", "--auto-to-cc")
-        self.call(B4, "--offline-mode", "send", "--no-sign", "-o", made)
+        self.run_b4("prep", "--auto-to-cc")
+        self.run_b4("send", "--no-sign", "-o", made)
         mails = [mail.read_bytes() for mail in sorted(made.iterdir())]
         if not re.search(rb"^To: \S", mails[0], re.M):
             raise UserError(
@@ -145,16 +143,17 @@ class Desk:
         return made
 
 
-def open_desk(tree: Path, trees: Trees, author: tuple[str, str]) -> Desk:
+def open_desk(tree: Path, trees: Trees, author: tuple[str, str], template: str) -> Desk:
     """Make the repository tree from the base's objects, with all that b4 is told."""
     borrow_objects(trees.base, tree)
+    tree.with_name("template").write_text(template)
     ask = ["env", "-C", str(trees.series), "scripts/get_maintainer.pl"]
     ask += ["--no-git", "--no-git-fallback", "--no-rolestats"]
     settings = {
         "user.name": author[0],
         "user.email": author[1],
         "core.abbrev": "12",
-        "b4.prep-cover-strategy": "tip-commit",
+        "b4.prep-cover-strategy": "branch-description",
         "b4.prep-cover-template": str(tree.with_name("template")),
         "b4.send-auto-to-cmd": shlex.join([*ask, "--no-l", "--no-r"]),
         "b4.send-auto-cc-cmd": shlex.join([*ask, "--no-m"]),
@@ -166,14 +165,7 @@ def open_desk(tree: Path, trees: Trees, author: tuple[str, str]) -> Desk:
         git(tree, "config", name, value)
     # git am checks out what it touches, so nothing else need be there.
     git(tree, "sparse-checkout", "set", "--no-cone", "/Makefile")
-    return Desk(tree, *author)
-
-
-def describe_base(trees: Trees) -> str:
-    """Return the base's name, for who does not have its commit."""
-    version = read_version((trees.base / "Makefile").read_text())
-    version = re.sub(r"^(\d+\.\d+)\.0\b", r"\1", version)
-    return f"v{version} ({git(trees.base, 'log', '-1', '--format=%s', 'base')})"
+    return Desk(tree, "{} <{}>".format(*author))
 
 
 def write_sets(
@@ -186,24 +178,24 @@ def write_sets(
 ) -> list[Path]:
     """Write the topics, the lowest first, to outbox/TOPIC-vN: all of these folders or none."""
     start = git(trees.base, "rev-parse", "base^{commit}")
+    # Nobody else has the commit of Debian's package, whose version the commit's subject says.
+    template, based = TEMPLATE, []
+    if not options.linux:
+        template = TEMPLATE.replace(BASE, "")
+        based = [f"Base: {git(trees.base, 'log', '-1', '--format=%s', start)}"]
     needed, below, written = [f"base-commit: {start}"], "", []
     with scratch(options.build / "outbox.tmp") as home:
-        desk = open_desk(home / "tree", trees, author)
+        desk = open_desk(home / "tree", trees, author, template)
         for topic, number in versions.items():
             name, change = topic.name, name_change(topic.name)
-            announce(f"writing {name}, version {number}, by {author[0]} <{author[1]}>")
-            template = TEMPLATE if options.linux else TEMPLATE.replace(BASE, "")
+            announce(f"writing {name}, version {number}, by {desk.author}")
             if number > 1:
                 desk.commit_sent(project, name, number - 1, start)
-            else:
-                template = template.replace(RANGE_DIFF, "")
-            (home / "template").write_text(template)
             end = desk.commit_version(name, number, start, list_files(topic))
-            about = [] if options.linux else [f"Base: {describe_base(trees)}"]
-            about += [f"Applies on top of: {below}"] if below else []
+            about = based + [f"Applies on top of: {below}"] * bool(below)
             tracked = {"revision": number, "change-id": change, "base-branch": start}
             tracked |= {"prefixes": ["RFC"] if is_rfc(topic) else []}
-            desk.commit_cover(topic, about, tracked | {"prerequisites": needed})
+            desk.keep_cover(topic, about, tracked | {"prerequisites": needed})
             written.append(desk.write_mails(home / f"{name}-v{number}"))
             needed = [*needed, f"change-id: {change}:v{number}"]
             below, start = f"{below}, {name}".removeprefix(", "), end

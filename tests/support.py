@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Functions that several test files call."""
 
+import email
+import email.policy
 import functools
 import json
 import subprocess
 from collections.abc import Callable, Iterable
+from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +120,11 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.patch"))
     }
+
+
+def read_mail(file: Path) -> EmailMessage:
+    """Return the mail in a file."""
+    return email.message_from_bytes(file.read_bytes(), policy=email.policy.default)
 
 
 def name_of(patch: Path) -> str:

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """The real series as mail that is ready to send: b4 takes it, and it goes to whom it concerns."""
 
-import email
-import email.policy
 from dataclasses import dataclass
 from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
+from support import read_mail
 
 from harness.core import command, options
 from harness.kernel import source, topics, tree
@@ -18,10 +17,6 @@ AUTHOR = "Jörg O'Tester <joerg@example.org>"
 
 STACK = topics.list_topics()
 ENDS = ["base", *(topics.name_branch(topic, STACK[-1]) for topic in STACK)]
-
-
-def parsed(mail: Path) -> EmailMessage:
-    return email.message_from_bytes(mail.read_bytes(), policy=email.policy.default)
 
 
 @dataclass(frozen=True)
@@ -38,12 +33,8 @@ class Sent:
         return len(topics.list_files(self.topic))
 
     @property
-    def mbox(self) -> Path:
-        return self.home / f"{self.home.name}.mbox"
-
-    @property
     def cover(self) -> EmailMessage:
-        return parsed(min(self.home.glob("*.eml")))
+        return read_mail(min(self.home.glob("*.eml")))
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +63,8 @@ def test_b4_am(trees: tree.Trees, real: Sent, tmp_path: Path) -> None:
     command.git(clone, "checkout", "-q", "--detach", begin)
     own = {name: str(tmp_path) for name in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")}
     words = ["-c", "b4.attestation-policy=off", "--offline-mode", "am", "--no-cache"]
-    am: list[str | Path] = [outbox.B4, *words, "-m", real.mbox, "-o", tmp_path / "am"]
+    sent = real.home / f"{real.home.name}.mbox"
+    am: list[str | Path] = [outbox.B4, *words, "-m", sent, "-o", tmp_path / "am"]
     told = command.run(am, "b4", cwd=clone, env=own)
     assert f"Total patches: {real.count}\n" in told and "applies clean to current tree" in told
     assert "ERROR" not in told and "missing" not in told.lower()
@@ -91,37 +83,30 @@ def test_cover_names_what_it_stands_on(real: Sent) -> None:
     assert (f"\nApplies on top of: {', '.join(below)}\n" in text) == bool(below)
 
 
-# Whom each topic has to reach: lists, and maintainers in To.
+# Whom all topics have to reach, and each: a maintainer in To, and more lists.
+LISTS = {"linux-mm@kvack.org", "linux-kernel@vger.kernel.org"}
 REACHED = {
     "zone-device-memmap": (
-        {
-            "linux-mm@kvack.org",
-            "linux-hardening@vger.kernel.org",
-            "linux-kselftest@vger.kernel.org",
-            "nvdimm@lists.linux.dev",
-        },
         "x86@kernel.org",
+        "linux-hardening@vger.kernel.org",
+        "linux-kselftest@vger.kernel.org",
+        "nvdimm@lists.linux.dev",
     ),
     "memmap-tests": (
-        {"linux-mm@kvack.org", "linux-hardening@vger.kernel.org", "kasan-dev@googlegroups.com"},
         "elver@google.com",
+        "linux-hardening@vger.kernel.org",
+        "kasan-dev@googlegroups.com",
     ),
-    "boot-memmap": ({"linux-mm@kvack.org"}, "rppt@kernel.org"),
-    "parallel-memmap": (
-        {"linux-mm@kvack.org", "linux-crypto@vger.kernel.org"},
-        "daniel.m.jordan@oracle.com",
-    ),
-    "online-memmap": ({"linux-mm@kvack.org", "linux-cxl@vger.kernel.org"}, "david@kernel.org"),
-    "hugetlb-memmap": ({"linux-mm@kvack.org"}, "muchun.song@linux.dev"),
-    "demotion": (
-        {"linux-mm@kvack.org", "linux-hardening@vger.kernel.org", "kasan-dev@googlegroups.com"},
-        "x86@kernel.org",
-    ),
+    "boot-memmap": ("rppt@kernel.org",),
+    "parallel-memmap": ("daniel.m.jordan@oracle.com", "linux-crypto@vger.kernel.org"),
+    "online-memmap": ("david@kernel.org", "linux-cxl@vger.kernel.org"),
+    "hugetlb-memmap": ("muchun.song@linux.dev",),
+    "demotion": ("x86@kernel.org", "linux-hardening@vger.kernel.org", "kasan-dev@googlegroups.com"),
 }
 
 
 def test_recipients_are_those_of_every_patch(real: Sent) -> None:
     to, cc = ({each.addr_spec for each in real.cover[name].addresses} for name in ("To", "Cc"))
-    lists, maintainer = REACHED[real.topic.name]
-    assert lists | {"linux-kernel@vger.kernel.org"} <= cc
+    maintainer, *lists = REACHED[real.topic.name]
+    assert {*lists, *LISTS} <= cc
     assert maintainer in to and not to & cc
