@@ -5,20 +5,20 @@ Guests of more than 4 GiB: on x86-64 and arm64 only the highest zone of a node i
 guest tells its results as KTAP, as in the robustness boots.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from checks import robustness, sanitizers
 from harness.core.options import Options
-from harness.core.progress import announce, say
+from harness.core.progress import announce
 from harness.kernel.config import BOOTED, MEASURED, KernelConfig
 from harness.kernel.images import Kernel
 from harness.kernel.tree import Trees
+from harness.vm.accel import choose_accel
 from harness.vm.console import is_splat, list_messages
 from harness.vm.guest import Guest, boot_guest, need_memory
 from harness.vm.initramfs import SELFTESTS, compile_program, make_initramfs
-from harness.vm.monitor import Monitor, make_monitor
+from harness.vm.monitor import make_monitor
 from harness.vm.userland import find_program, pack_programs
 
 # The boots of checks/parallel.py share this kernel. They need cpusets. guest/boot-memory-online
@@ -81,10 +81,6 @@ class Boot:
     movable: int = 0
     small: int | None = None
     virtio_mem: bool = False
-
-    def planned(self) -> list[str]:
-        """Return the names of the checks that the guest is to tell of."""
-        return robustness.list_checks(self.scripts)
 
     def line(self) -> str:
         """Return the words for the kernel's command line, those for the scripts among them."""
@@ -165,7 +161,7 @@ def make_image(options: Options, source: Path) -> Path:
 
 
 def boot_memory(
-    options: Options, kernel: Kernel, initramfs: Path, accel: str, name: str, boot: Boot
+    options: Options, kernel: Kernel, initramfs: Path, name: str, boot: Boot
 ) -> tuple[str, Path]:
     """Boot once and return the console's text and its log.
 
@@ -173,34 +169,29 @@ def boot_memory(
     """
     need_memory(0, (), boot.ram_gib)
     log = options.build / f"boot-memory-{name}-{kernel.name}.log"
+    slots = SLOTS if boot.scripts.startswith(HOTPLUG) else ()
+    slots += VIRTIO_MEM * boot.virtio_mem
+    accel = choose_accel(options, kernel, initramfs)
     announce(f"boot memory: {name}, {kernel.name}")
     with make_monitor() as monitor:
-        guest = make_guest(kernel, initramfs, accel, boot, monitor)
+        guest = Guest(
+            kernel,
+            initramfs,
+            accel,
+            words=boot.line(),
+            ram_gib=boot.ram_gib,
+            nodes=boot.nodes,
+            args=("-serial", "stdio", *monitor.args, *slots),
+        )
 
         def progress(spoken: str) -> None:
             monitor.obey(spoken)
-            if robustness.RESULT.match(spoken):
-                say(spoken)
+            robustness.say_result(spoken)
 
         def is_fault(line: str) -> bool:
             return is_splat(line) and not (boot.scripts == ONLINE and REFUSED in line)
 
         return boot_guest(guest, log, progress, LIMIT, SILENCE, is_fault), log
-
-
-def make_guest(kernel: Kernel, initramfs: Path, accel: str, boot: Boot, monitor: Monitor) -> Guest:
-    """Return the guest of a boot."""
-    slots = SLOTS if boot.scripts.startswith(HOTPLUG) else ()
-    slots += VIRTIO_MEM * boot.virtio_mem
-    return Guest(
-        kernel,
-        initramfs,
-        accel,
-        words=boot.line(),
-        ram_gib=boot.ram_gib,
-        nodes=boot.nodes,
-        args=("-serial", "stdio", *monitor.args, *slots),
-    )
 
 
 def boot_sanitized(
@@ -212,16 +203,6 @@ def boot_sanitized(
     log = sanitizers.prepare_log(options, f"{name}-memory")
     announce(f"boot memory: {kernel.name}")
     return checker.boot(kernel, trees, initramfs, (), boot.line(), log), log
-
-
-def judge(source: Path, console: str, log: Path, planned: Sequence[str]) -> str:
-    """Return in what a boot was not as planned, empty if it was.
-
-    source is the worktree whose parser reads the console.
-    """
-    checks = robustness.read_checks(source, console, log)
-    told = [robustness.explain_check(checks, name) for name in planned]
-    return "\n".join(filter(None, [*told, robustness.explain_plan(checks, planned)]))
 
 
 def read_managed(console: str) -> int:

@@ -75,17 +75,11 @@ def boot_demotion(
     )
     announce(f"{script}: {kernel.name}")
 
-    def progress(spoken: str) -> None:
-        if robustness.RESULT.match(spoken):
-            say(spoken)
-
     def is_fault(line: str) -> bool:
         return is_splat(line) and not HELD.search(line)
 
-    console = boot_guest(guest, log, progress, LIMIT, SILENCE, is_fault)
-    checks, planned = robustness.read_checks(source, console, log), robustness.list_checks(script)
-    told = [robustness.explain_check(checks, name) for name in planned]
-    return "\n".join(filter(None, [*told, robustness.explain_plan(checks, planned)]))
+    console = boot_guest(guest, log, robustness.say_result, LIMIT, SILENCE, is_fault)
+    return robustness.judge(source, console, log, script)
 
 
 def run_demotion(options: Options) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from checks import boot_memory
 from harness.core.options import Options
 from harness.kernel.images import Kernel
+from harness.vm.accel import choose_accel
 from harness.vm.devices import PAIR
 from harness.vm.guest import Guest, boot_guest, need_memory
 
@@ -31,7 +32,6 @@ def boot_parallel(
     options: Options,
     kernel: Kernel,
     initramfs: Path,
-    accel: str,
     cpus: int,
     times: int,
     rebinds: int,
@@ -53,7 +53,7 @@ def boot_parallel(
     guest = Guest(
         kernel,
         initramfs,
-        accel,
+        choose_accel(options, kernel, initramfs),
         GIB,
         # The last CPU is isolated, so what counts CPUs for helpers has a mask to read.
         f"zdm.do=rebind,parallel zdm.rebinds={rebinds} zdm.times={times}"

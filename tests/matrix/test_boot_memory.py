@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from support import Build, need
 
-from checks import boot_memory, kunit, sanitizers
+from checks import boot_memory, kunit, robustness, sanitizers
 from harness.core import architectures, options
 from harness.kernel import config, images, tree
-from harness.vm import accel
 
 REBOOTS = 20
 
@@ -25,18 +24,16 @@ def image(chosen: options.Options, trees: tree.Trees) -> Path:
 
 def run(
     chosen: options.Options, trees: tree.Trees, kernel: images.Kernel, image: Path, name: str
-) -> str:
-    """Do a boot of BOOTS, fail unless all went as planned, and return the console's text."""
+) -> None:
+    """Do a boot of BOOTS, and fail unless all went as planned."""
     boot = boot_memory.BOOTS[name]
-    accelerator = accel.choose_accel(chosen, kernel, image)
-    console, log = boot_memory.boot_memory(chosen, kernel, image, accelerator, name, boot)
+    console, log = boot_memory.boot_memory(chosen, kernel, image, name, boot)
     judge(trees, console, log, boot)
-    return console
 
 
 def judge(trees: tree.Trees, console: str, log: Path, boot: boot_memory.Boot) -> None:
     """Fail, with what the guest told, unless all went as planned."""
-    if why := boot_memory.judge(trees.series, console, log, boot.planned()):
+    if why := robustness.judge(trees.series, console, log, boot.scripts):
         pytest.fail(why, pytrace=False)
 
 
@@ -46,9 +43,7 @@ def test_memory(chosen: options.Options, trees: tree.Trees, build: Build, image:
 
 def count(chosen: options.Options, kernel: images.Kernel, image: Path) -> int:
     """Return how many pages a kernel manages after boot."""
-    accelerator = accel.choose_accel(chosen, kernel, image)
-    boot = boot_memory.COUNT
-    console, _ = boot_memory.boot_memory(chosen, kernel, image, accelerator, "count", boot)
+    console, _ = boot_memory.boot_memory(chosen, kernel, image, "count", boot_memory.COUNT)
     return boot_memory.read_managed(console)
 
 

@@ -8,8 +8,6 @@ from support import Build
 
 from checks import parallel, sanitizers
 from harness.core import options
-from harness.kernel import images, tree
-from harness.vm import accel
 
 TIMES = 10
 # Of each device, so 200 in all.
@@ -17,24 +15,19 @@ REBINDS = 100
 ALONE = ("bound_by_one_cpu", "bound_from_a_cpuset", "bound_nicely")
 
 
-@pytest.fixture(scope="session")
-def kernel(chosen: options.Options, trees: tree.Trees) -> images.Kernel:
-    return images.build_kernel(chosen, "series", trees.series, parallel.CONFIG)
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("cpus", [1, 4, 8])
-def test_helpers(chosen: options.Options, kernel: images.Kernel, image: Path, cpus: int) -> None:
-    how = accel.choose_accel(chosen, kernel, image)
+def test_helpers(chosen: options.Options, build: Build, image: Path, cpus: int) -> None:
+    kernel = build("series", parallel.CONFIG)
     rebinds = REBINDS if cpus == 8 else 1
-    judge(parallel.boot_parallel(chosen, kernel, image, how, cpus, TIMES, rebinds), cpus)
+    judge(parallel.boot_parallel(chosen, kernel, image, cpus, TIMES, rebinds), cpus)
 
 
 @pytest.mark.full
 def test_helpers_with_kasan(chosen: options.Options, build: Build, image: Path) -> None:
     checker = sanitizers.CHECKERS["kasan-ubsan"]
     kernel = build("series", checker.config)
-    judge(parallel.boot_parallel(chosen, kernel, image, "tcg", 4, TIMES, 1, checker.words), 4)
+    judge(parallel.boot_parallel(chosen, kernel, image, 4, TIMES, 1, checker.words), 4)
 
 
 def judge(helpers: dict[str, list[parallel.Helpers]], cpus: int) -> None:

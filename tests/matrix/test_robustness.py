@@ -5,22 +5,20 @@ The names of the cells are those of the checks that guest/robustness calls.
 """
 
 import pytest
+from support import Build
 
 from checks import robustness
 from harness.core import options
-from harness.kernel import images, tree
-from harness.vm import accel
+from harness.kernel import tree
 
 PLANNED = robustness.list_checks(robustness.SCRIPT)
 
 
 @pytest.fixture(scope="session")
-def told(chosen: options.Options, trees: tree.Trees) -> robustness.Checks:
+def told(chosen: options.Options, trees: tree.Trees, build: Build) -> robustness.Checks:
     """The checks on the measured kernel with the series."""
-    kernel = images.build_kernel(chosen, "series", trees.series)
-    image = robustness.make_image(chosen, trees.series)
-    accelerator = accel.choose_accel(chosen, kernel, image)
-    return robustness.run_checks(chosen, trees.series, kernel, image, accelerator)
+    kernel, image = build("series"), robustness.make_image(chosen, trees.series)
+    return robustness.run_checks(chosen, trees.series, kernel, image)
 
 
 @pytest.mark.parametrize("name", PLANNED)
