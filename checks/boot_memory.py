@@ -198,11 +198,10 @@ def boot_sanitized(
     options: Options, kernel: Kernel, trees: Trees, initramfs: Path, boot: Boot
 ) -> tuple[str, Path]:
     """Do the same with a kernel of checks/sanitizers.py, whose reports are faults."""
-    name = kernel.name.partition("+")[2]
-    checker = replace(sanitizers.CHECKERS[name], ram_gib=boot.ram_gib, gib=0)
-    log = sanitizers.prepare_log(options, f"{name}-memory")
+    checker = sanitizers.CHECKERS[kernel.name.partition("+")[2]]
+    checker = replace(checker, ram_gib=boot.ram_gib, gib=0)
     announce(f"boot memory: {kernel.name}")
-    return checker.boot(kernel, trees, initramfs, (), boot.line(), log), log
+    return checker.boot(options, kernel, trees, initramfs, "memory", boot.line())
 
 
 def read_managed(console: str) -> int:

@@ -84,14 +84,12 @@ MACHINES = {
 class KunitKernel:
     """A kernel that kunit.py builds and boots, in QEMU if its architecture names one.
 
-    words are for the kernel's command line. header is a file of configs/ that every C file
-    includes first.
+    words are for its command line.
     """
 
     config: KernelConfig
     suites: tuple[Suite, ...]
     words: str = ""
-    header: str = ""
 
     @property
     def name(self) -> str:
@@ -115,16 +113,16 @@ def make_kunit_kernel(
     suites: tuple[Suite, ...],
     *lines: str,
     words: str = "",
-    header: str = "",
+    args: tuple[str, ...] = (),
     name: str = "",
 ) -> KunitKernel:
     """Return the kernel of an architecture with suites and more lines of configuration."""
     fragments = dict.fromkeys(name for suite in suites for name in suite.fragments)
     asked = (*MACHINES[architecture], *(line for suite in suites for line in suite.lines), *lines)
     config = KernelConfig(
-        name or architecture.name, tuple(fragments), asked, Toolchain(architecture)
+        name or architecture.name, tuple(fragments), asked, Toolchain(architecture), args
     )
-    return KunitKernel(config, suites, words, header)
+    return KunitKernel(config, suites, words)
 
 
 # Under TCG on a busy host, the kernel's check of the timer interrupt fails.
@@ -136,13 +134,13 @@ KERNELS = {
     for kernel in (
         make_kunit_kernel(X86_64, (MEMCPY_NT, FORTIFY, MEMMAP), HVO, words=f"{PC} {NODES}"),
         # Of these only UML runs natively, so only here can a missing drain show.
-        # An SMP UML needs seccomp mode.
+        # An SMP UML needs seccomp mode. Every C file includes um.h first.
         make_kunit_kernel(
             UML,
             (MEMCPY_NT,),
             "CONFIG_NR_CPUS=2",
             words="ncpus=2 seccomp=on",
-            header="um.h",
+            args=(f"KCFLAGS=-include {CONFIGS / 'um.h'}",),
         ),
         make_kunit_kernel(I386, (MEMCPY_NT, FORTIFY), words=PC),
         make_kunit_kernel(ARM64, (MEMCPY_NT, FORTIFY, MEMMAP), words=NODES),
@@ -206,17 +204,16 @@ def run_kunit(options: Options, source: Path, kernel: KunitKernel) -> int:
     out = options.build / f"kunit/{kernel.name}-{source.name}"
     need_disk(options.build, DISK_GIB, what)
     tools, env = kernel.config.tools, force_tcg(options, kernel)
-    header = [f"KCFLAGS=-include {CONFIGS / kernel.header}"] * bool(kernel.header)
     announce(f"configuring {what}")
     configure(options, kernel.config, source, out, what)
     common = [
         f"--build_dir={out}",
         f"--arch={tools.architecture.kernel}",
         f"--kunitconfig={out / 'fragment'}",
-        *(f"--make_options={arg}" for arg in [*tools.words(), *header]),
+        *(f"--make_options={arg}" for arg in [*tools.words(), *kernel.config.args]),
     ]
     announce(f"building {what}")
-    make = [*tools.command(options, source, out), *header]
+    make = [*tools.command(options, source, out), *kernel.config.args]
     run(make, f"building {what}", log=out / "make.log", progress=count_lines(what), env=env)
     announce(f"running {what}")
     log = out / "test.log"

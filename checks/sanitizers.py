@@ -88,23 +88,25 @@ class Checker:
 
     def boot(
         self,
+        options: Options,
         kernel: Kernel,
         trees: Trees,
         image: Path,
-        devices: Sequence[Device],
+        what: str,
         words: str,
-        log: Path,
+        devices: Sequence[Device] = (),
         expected: Callable[[str], bool] = lambda _: False,
-    ) -> str:
+    ) -> tuple[str, Path]:
         """Boot kernel under TCG and return the console's text, without races elsewhere.
 
-        expected says that a line is not a fault although it looks like one. Raises UserError as
-        boot_guest() does.
+        Also return the console's log, which what names. expected says that a line is not a fault
+        although it looks like one. Raises UserError as boot_guest() does.
         """
         guest.need_memory(self.gib, devices, self.ram_gib)
+        log = options.build / f"sanitizers/{self.name}-{what}.log"
+        log.parent.mkdir(exist_ok=True)
         words = f"{self.words} {words}"
         machine = guest.Guest(kernel, image, "tcg", self.gib, words, self.ram_gib, devices)
-
         own = list_functions(kernel, trees)
 
         def is_fault(line: str) -> bool:
@@ -115,7 +117,7 @@ class Checker:
         kept = [line for line in text if not is_foreign_race(own, line)]
         if races := len(text) - len(kept):
             say(f"{kernel.name}: {races} races in code that the series does not touch ({log})")
-        return "\n".join(kept)
+        return "\n".join(kept), log
 
 
 CHECKERS = {
@@ -179,13 +181,6 @@ def is_foreign_race(functions: Container[str], line: str) -> bool:
     return bool(match) and not any(name in functions or TESTS.search(name) for name in names)
 
 
-def prepare_log(options: Options, name: str) -> Path:
-    """Return the path for a console's log, and make its folder."""
-    folder = options.build / "sanitizers"
-    folder.mkdir(exist_ok=True)
-    return folder / f"{name}.log"
-
-
 def run_suites(
     options: Options, checker: Checker, kernel: Kernel, image: Path, trees: Trees
 ) -> int:
@@ -193,10 +188,8 @@ def run_suites(
 
     Raises UserError when a case does not pass, and for any report.
     """
-    log = prepare_log(options, f"{checker.name}-suites")
-    checker.boot(
-        kernel, trees, image, (), f"{kunit.RUN} {kunit.NODES} kunit.filter_glob={GLOB}", log
-    )
+    words = f"{kunit.RUN} {kunit.NODES} kunit.filter_glob={GLOB}"
+    _, log = checker.boot(options, kernel, trees, image, "suites", words)
     return kunit.parse_log(trees.series, log, SUITES, f"KUnit in the {kernel.name} kernel")
 
 
@@ -207,18 +200,11 @@ def rebind_devices(
 
     Raises UserError for any report, and when the console is not complete and clean.
     """
-    log = prepare_log(options, f"{checker.name}-rebinds")
-    words = (
-        f"zdm.do=rebind zdm.rebinds={checker.rebinds} zdm.map={'mem' if checker.in_ram else 'dev'}"
-    )
-    text = checker.boot(kernel, trees, image, checker.devices, words, log)
+    where = "mem" if checker.in_ram else "dev"
+    words = f"zdm.do=rebind zdm.rebinds={checker.rebinds} zdm.map={where}"
+    text, log = checker.boot(options, kernel, trees, image, "rebinds", words, checker.devices)
     what = f"rebinds in the {kernel.name} kernel"
     return read_boot(text, kernel, checker.rebinds, checker.pages, what, log)
-
-
-def has_passed_once(text: str) -> bool:
-    """Return whether a case in a console passed with at least one number of threads."""
-    return bool(ONCE.search(text))
 
 
 def run_control(
@@ -230,17 +216,17 @@ def run_control(
     KCSAN's case waits half a second for a race with each number of threads. Emulated CPUs can miss
     it, so the case need pass with one number only.
     """
-    log, report = prepare_log(options, f"{checker.name}-control"), f"BUG: {checker.own.upper()}: "
-    text = checker.boot(
+    report = f"BUG: {checker.own.upper()}: "
+    text, log = checker.boot(
+        options,
         kernel,
         trees,
         image,
-        (),
+        "control",
         f"{kunit.RUN} kunit.filter_glob={checker.own}.*_nt*",
-        log,
-        lambda line: report in line or bool(REPORTED.search(line)),
+        expected=lambda line: report in line or bool(REPORTED.search(line)),
     )
     found = sum(report in line and "_nt" in line for line in text.split("\n"))
-    if not (checker.by_chance and has_passed_once(text)):
+    if not (checker.by_chance and ONCE.search(text)):
         kunit.parse_log(trees.series, log, [checker.own], f"control of {kernel.name}")
     return found
