@@ -193,8 +193,9 @@ class Compilation:
     def make(self, *targets: str) -> str:
         """Run make with W=1 and return what it prints; Raises UserError when it fails."""
         what = f"make {targets[-1]} ({self.target.name}, {self.source.name})"
+        args = ("-s", "W=1", *self.target.config.args)
         return self.target.config.tools.make(
-            self.options, self.source, self.out, what, "-s", "W=1", *targets
+            self.options, self.source, self.out, what, *args, *targets
         )
 
     def name_object(self, file: str) -> str:

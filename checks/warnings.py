@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 LINE = re.compile(r"(?<=\D):\d+\b(:\d+\b)?|(?<=\bline) \d+\b")
-WARNING = re.compile(r"\bwarning: ", re.I)
+# sparse also tells of errors, with which make goes on.
+WARNING = re.compile(r"\bwarning: | error: ", re.I)
 
 
 def strip_lines(lines: Iterable[str]) -> list[str]:

@@ -5,11 +5,12 @@ That is the installed sparse, or a later one from Debian if the kernel does not 
 """
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from checks.compile import X86_64, Compilation
 from checks.warnings import find_added
-from harness.core.cache import replace, scratch
+from harness.core import cache
 from harness.core.command import run
 from harness.core.debian import Apt, NotOffered
 from harness.core.errors import UserError
@@ -25,33 +26,26 @@ def is_usable(program: str | Path, tree: Path) -> bool:
 
     With a sparse that it rejects, make prints a warning and goes on without sparse.
     """
-    return (
-        run(["sh", tree / "scripts/checker-valid.sh", program], "scripts/checker-valid.sh").strip()
-        == "1"
-    )
+    said = run(["sh", tree / "scripts/checker-valid.sh", program], "scripts/checker-valid.sh")
+    return said.strip() == "1"
 
 
-def build_sparse(options: Options, fetched: Path, tree: Path) -> Path:
-    """Build Debian's latest sparse in the empty folder fetched, and return the program.
-
-    Raises NotOffered when Debian offers none, UserError when the kernel tree does not accept it.
-    """
-    apt = Apt(fetched, "deb-src")
-    try:
-        package = apt.fetch("sparse", apt.find_version("sparse", SUITES))
-    except NotOffered as reason:
-        raise NotOffered(f"the installed sparse is too old for this kernel; {reason}") from None
-    announce(f"building {package.stem}")
-    source, log = fetched / "source", options.build / "sparse.log"
-    run(["dpkg-source", "--no-check", "--extract", package, source], "unpacking sparse")
-    make: list[str | Path] = ["make", "-C", source, f"-j{options.jobs}", "CC=gcc", "sparse"]
-    run(make, "building sparse", log=log)
-    if not is_usable(source / "sparse", tree):
-        raise UserError(
-            f"{tree / 'scripts/checker-valid.sh'} accepts neither the installed sparse "
-            f"nor {package.stem}: install a later one"
-        )
-    return source / "sparse"
+def build_sparse(options: Options, made: Path) -> None:
+    """Build Debian's latest sparse; Raises NotOffered when Debian offers none."""
+    folder = options.build / "sparse.source"
+    with cache.scratch(folder) as fetched, cache.replace(made) as new:
+        apt = Apt(fetched, "deb-src")
+        try:
+            package = apt.fetch("sparse", apt.find_version("sparse", SUITES))
+        except NotOffered as reason:
+            why = f"the installed sparse is too old for this kernel; {reason}"
+            raise NotOffered(why) from None
+        announce(f"building {package.stem}")
+        source, log = fetched / "source", options.build / "sparse.log"
+        run(["dpkg-source", "--no-check", "--extract", package, source], "unpacking sparse")
+        make: list[str | Path] = ["make", "-C", source, f"-j{options.jobs}", "CC=gcc", "sparse"]
+        run(make, "building sparse", log=log)
+        shutil.copy(source / "sparse", new)
 
 
 def find_sparse(options: Options, tree: Path) -> Path:
@@ -64,27 +58,13 @@ def find_sparse(options: Options, tree: Path) -> Path:
     if installed and is_usable(installed, tree):
         return Path(installed)
     if not made.exists():
-        with scratch(options.build / "sparse.source") as fetched, replace(made) as new:
-            shutil.copy(build_sparse(options, fetched, tree), new)
+        build_sparse(options, made)
     if not is_usable(made, tree):
-        raise UserError(f"the kernel does not accept {made}: remove it")
+        raise UserError(
+            f"{tree / 'scripts/checker-valid.sh'} accepts neither the installed sparse nor {made}: "
+            "install a later one, or remove this one for Debian's latest"
+        )
     return made
-
-
-class Checked(Compilation):
-    """Objects of one worktree that sparse checks too."""
-
-    checker = Path()
-
-    def make(self, *targets: str) -> str:
-        """Return what make, the compiler and sparse say, an error of sparse as a warning.
-
-        Raises UserError when a file does not compile, or when make left sparse out.
-        """
-        said = super().make("C=1", f"CHECK={self.checker}", *targets)
-        if "not available or not up to date" in said:
-            raise UserError(f"the kernel does not accept {self.checker}: remove it")
-        return said.replace(" error: ", " warning: ")
 
 
 def check_objects(options: Options, trees: Trees) -> list[str]:
@@ -92,11 +72,11 @@ def check_objects(options: Options, trees: Trees) -> list[str]:
 
     Raises NotOffered as find_sparse() does, UserError when something does not compile.
     """
-    said, checker = [], find_sparse(options, trees.base)
+    said, args = [], ("C=1", f"CHECK={find_sparse(options, trees.base)}")
+    target = replace(X86_64, config=replace(X86_64.config, args=args))
     for source in (trees.base, trees.series):
-        objects = Checked(options, trees, source, X86_64)
-        objects.checker = checker
         announce(f"checking the touched objects of {source.name}")
+        objects = Compilation(options, trees, source, target)
         objects.configure(True)
         said.append(objects.compile()[1])
     return find_added(*said)
