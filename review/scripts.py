@@ -14,9 +14,6 @@ from harness.core.errors import UserError
 from harness.kernel.tree import Trees
 
 CHECKPATCH = "--strict --codespell --no-signoff --terse --no-summary --show-types"
-C_FILE = (".c", ".h")
-SHEBANG = re.compile(r"#!\s*/\S*\b(?:ba|da)?sh\b")
-EVERYTHING = {"THE REST"}
 FALSE = re.compile(
     # nd is the bus of persistent memory, /sys/bus/nd; DAMON monitors accesses to memory.
     r"TYPO_SPELLING: '(?:nd|DAMON)' may be misspelled"
@@ -56,8 +53,6 @@ def run_checkpatch(base: Path, file: Path, *more: str) -> list[str]:
 
 def run_kernel_doc(name: str, where: Path) -> list[str]:
     """Return what kernel-doc -Wall says about a C file of the worktree where."""
-    if not name.endswith(C_FILE):
-        return []
     command = [sys.executable, "-B", "scripts/kernel-doc", "-none", "-Wall", name]
     # kernel-doc prints some warnings twice.
     return strip_lines(dict.fromkeys(ask_tool(command, where)))
@@ -65,33 +60,29 @@ def run_kernel_doc(name: str, where: Path) -> list[str]:
 
 def run_checkincludes(name: str, where: Path) -> list[str]:
     """Return the headers that a C file of the worktree where includes twice."""
-    if not name.endswith(C_FILE):
-        return []
     said = ask_tool(["scripts/checkincludes.pl", name], where)
     return [line for line in said if line != "No duplicate includes found."]
 
 
 def run_shellcheck(name: str, where: Path) -> list[str]:
     """Return what shellcheck says about a shell script of the worktree where."""
-    with (where / name).open("rb") as file:
-        first = file.readline().decode(errors="replace")
-    if not SHEBANG.match(first):
-        return []
     # The script may say which files it reads, relative to itself.
     command = ["shellcheck", "--format=gcc", "--external-sources", "--source-path=SCRIPTDIR", name]
     return strip_lines(ask_tool(command, where))
 
 
-TOOLS: dict[str, Callable[[str, Path], list[str]]] = {
-    "kernel-doc": run_kernel_doc,
-    "includecheck": run_checkincludes,
-    "shellcheck": run_shellcheck,
+# Each tool, and which files it takes.
+TOOLS: dict[str, tuple[Callable[[str, Path], list[str]], Sequence[str]]] = {
+    "kernel-doc": (run_kernel_doc, ("*.c", "*.h")),
+    "includecheck": (run_checkincludes, ("*.c", "*.h")),
+    "shellcheck": (run_shellcheck, ("*.sh",)),
 }
 
 
-def check_files(trees: Trees, tool: Callable[[str, Path], list[str]]) -> list[str]:
+def check_files(trees: Trees, name: str) -> list[str]:
     """Return what a tool says of the files that the series touches, and does not of the base's."""
-    names = list_touched(trees, ".")
+    tool, files = TOOLS[name]
+    names = list_touched(trees, *files)
     before, after = (
         [line for name in names if (where / name).exists() for line in tool(name, where)]
         for where in (trees.base, trees.series)
@@ -106,6 +97,6 @@ def check_maintainers(trees: Trees) -> list[str]:
     found = []
     for name in names:
         said = run([*ask, "--sections", "-f", name], f"get_maintainer.pl {name}", cwd=trees.series)
-        if {section.split("\n", 1)[0] for section in said.strip().split("\n\n")} <= EVERYTHING:
+        if {section.split("\n", 1)[0] for section in said.strip().split("\n\n")} <= {"THE REST"}:
             found.append(f"{name} is not in any section of MAINTAINERS")
     return found

@@ -7,12 +7,11 @@ from checks.compile import X86_64, Compilation
 from harness.core.cache import replace, scratch
 from harness.core.command import git
 from harness.core.debian import Apt
-from harness.core.errors import UserError
 from harness.core.folders import need_disk
 from harness.core.options import Options
 from harness.core.progress import announce
 from harness.kernel import source
-from harness.kernel.tree import Trees, apply_patch, drop_worktree
+from harness.kernel.tree import Trees, apply_patch, open_scratch
 
 # Not experimental, which has the base.
 SUITES = ("sid", "trixie-backports")
@@ -32,29 +31,17 @@ def prepare_stable(options: Options) -> Path:
     return folder / "base"
 
 
-def apply_patches(where: Path, patches: list[Path]) -> None:
-    """Apply patches in the worktree where; Raises UserError when one does not apply."""
-    for patch in patches:
-        try:
-            apply_patch(where, patch, advice="rebase it")
-        except UserError:
-            git(where, "am", "--abort")
-            raise
-
-
 def check_stable(options: Options, trees: Trees, patches: list[Path]) -> list[str]:
     """Apply the patches to the stable kernel, and return the warnings of what they touch there."""
     repository = prepare_stable(options)
     release = source.read_version((repository / "Makefile").read_text())
     announce(f"applying the series to {release}")
-    where = repository.parent / "stable"
-    drop_worktree(repository, where)
-    git(repository, "worktree", "add", "-q", "--detach", where, "base")
-    apply_patches(where, patches)
-    announce(f"compiling the touched objects on {release}")
-    objects = Compilation(options, trees, where, X86_64)
-    objects.configure(True)
-    made, warnings = objects.compile()
-    drop_worktree(repository, where)
-    lacking = [f"{name} was not built" for name in ("mm/mm_init.o",) if name not in made]
-    return [*warnings, *lacking]
+    with open_scratch(repository, repository.parent / "stable") as where:
+        for patch in patches:
+            apply_patch(where, patch, advice="rebase it")
+        git(where, "sparse-checkout", "disable")
+        announce(f"compiling the touched objects on {release}")
+        objects = Compilation(options, trees, where, X86_64)
+        objects.configure(True)
+        made, warnings = objects.compile()
+    return warnings if "mm/mm_init.o" in made else [*warnings, "mm/mm_init.o was not built"]

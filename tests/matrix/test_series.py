@@ -22,7 +22,7 @@ def test_checkpatch(patch: Path, trees: tree.Trees) -> None:
 
 @pytest.mark.parametrize("tool", scripts.TOOLS)
 def test_touched_files(tool: str, trees: tree.Trees) -> None:
-    assert scripts.check_files(trees, scripts.TOOLS[tool]) == []
+    assert scripts.check_files(trees, tool) == []
 
 
 def test_maintainers(trees: tree.Trees) -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.core import command, errors, options
-from harness.kernel import topics, tree
-from review import builds, stable
+from harness.core import errors, options
+from harness.kernel import tree
+from review import builds
 
 
 def fail(_: Path) -> list[str]:
@@ -31,32 +31,6 @@ def test_findings_are_kept_but_no_faults(toy_options: options.Options, toy_serie
         build.keep_findings("vm", second, "c", fail)
     build.keep_findings("vm", second, "c", make)
     assert made == [1, 1, 2, 2]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "applies"),
-    [
-        ("line 15;", "line 15;", True),
-        ("line 5;", "line of 5;", True),
-        ("line 15;", "line of 15;", False),
-    ],
-)
-def test_patch_that_the_stable_kernel_does_not_take(
-    toy: Path, toy_series: Path, old: str, new: str, applies: bool
-) -> None:
-    one = topics.list_files(toy_series / "b")
-    command.git(toy, "checkout", "-q", "v7.3-rc7")
-    (toy / "mm.c").write_text((toy / "mm.c").read_text().replace(old, new))
-    command.git(toy, "commit", "-q", "--allow-empty", "-a", "-m", "stable")
-    if applies:
-        stable.apply_patches(toy, one)
-        assert "better 15;" in (toy / "mm.c").read_text()
-    else:
-        with pytest.raises(
-            errors.UserError, match=f"^b/{one[0].name} does not apply at mm.c: rebase it$"
-        ):
-            stable.apply_patches(toy, one)
-    assert not command.git(toy, "status", "--porcelain")
 
 
 def test_walk(toy_options: options.Options, toy_series: Path) -> None:
