@@ -38,7 +38,6 @@ class Builds:
 
     def __init__(self, options: Options, trees: Trees) -> None:
         self.options, self.trees = options, trees
-        self.tools = MEASURED.tools
 
     @cached_property
     def image(self) -> Path:
@@ -60,15 +59,15 @@ class Builds:
             found = make(checkout_commit(worktrees, patch.commit))
             new.write_text("".join(f"{line}\n" for line in found))
 
-        parts = [digest_harness(), self.tools.version(), config, code]
+        parts = [digest_harness(), MEASURED.tools.version(), config, code]
         return keep(self.options.build / "review", name, parts, write).read_text().splitlines()
 
     def make(self, where: Path, out: Path, what: str, *args: str) -> str:
         """Run make and return what it says; Raises UserError when it fails."""
         log = self.options.build / f"{out.name}.log"
-        done = count_lines(what)
-        return self.tools.make(
-            self.options, where, out, f"building {what}", *args, log=log, progress=done
+        done, what = count_lines(what), f"building {what}"
+        return MEASURED.tools.make(
+            self.options, where, out, what, *args, log=log, progress=done
         )
 
     def list_suites(self, patch: Patch) -> list[kunit.Suite]:
@@ -87,10 +86,7 @@ class Builds:
         what = f"the VM's kernel at {patch.name}"
         symbols = ("KUNIT", "RUNTIME_TESTING_MENU", *(suite.symbol for suite in suites))
         lines = "".join(f"CONFIG_{symbol}=y\n" for symbol in symbols)
-        out, log = (
-            self.options.build / "objects/review-vm",
-            self.options.build / "review-guest.log",
-        )
+        out, log = self.options.build / "objects/review-vm", self.options.build / "review-guest.log"
 
         def make(where: Path) -> list[str]:
             announce(f"building {what}")
@@ -104,9 +100,7 @@ class Builds:
             guest = Guest(kernel, self.image, accel, GIB, words, devices=PAIR)
             text = boot_guest(guest, log, lambda _: None, SECONDS, SILENCE)
             # Leave out the selftest's results: they do not belong to a KUnit suite.
-            log.write_text(
-                "".join(f"{line}\n" for line in text.split("\n") if not read_message(line))
-            )
+            log.write_text("\n".join(line for line in text.split("\n") if not read_message(line)))
             passed = kunit.parse_log(self.trees.base, log, names, what)
             say(f"{what}: {passed} cases of {', '.join(names)} passed")
             return find_warnings(said, where)
@@ -127,10 +121,6 @@ class Builds:
             return find_warnings(said, where)
 
         return self.keep_findings(config.name, patch, config.text(), make)
-
-    def check_allnoconfig(self, patch: Patch) -> list[str]:
-        """Build with allnoconfig and return the warnings."""
-        return self.build_folders(patch, KernelConfig("allnoconfig"))
 
     def check_without_zone_device(self, patch: Patch) -> list[str]:
         """Build all that the series touches at a patch except ZONE_DEVICE; return the warnings."""
