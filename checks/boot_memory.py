@@ -45,20 +45,14 @@ HOTPLUG = f"{FILL},boot-memory-hotplug"
 SELFTEST = "memory-hotplug/mem-on-off-test.sh"
 # What HOTPLUG adds: two DIMMs.
 SLOTS = (
-    "-m",
-    "slots=2,maxmem=16G",
-    *(
-        word
-        for name in ("dimm0", "dimm1")
-        for word in ("-object", f"memory-backend-ram,id={name}-memory,size=512M,reserve=off")
-    ),
+    "-m slots=2,maxmem=16G "
+    "-object memory-backend-ram,id=dimm0-memory,size=512M,reserve=off "
+    "-object memory-backend-ram,id=dimm1-memory,size=512M,reserve=off"
 )
 # It is empty at first. Its driver decides page by page what becomes of all memory that is onlined.
 VIRTIO_MEM = (
-    "-object",
-    "memory-backend-ram,id=virtio-mem0-memory,size=512M,reserve=off",
-    "-device",
-    "virtio-mem-pci,id=virtio-mem0,memdev=virtio-mem0-memory,requested-size=0",
+    "-object memory-backend-ram,id=virtio-mem0-memory,size=512M,reserve=off "
+    "-device virtio-mem-pci,id=virtio-mem0,memdev=virtio-mem0-memory,requested-size=0"
 )
 
 
@@ -169,8 +163,8 @@ def boot_memory(
     """
     need_memory(0, (), boot.ram_gib)
     log = options.build / f"boot-memory-{name}-{kernel.name}.log"
-    slots = SLOTS if boot.scripts.startswith(HOTPLUG) else ()
-    slots += VIRTIO_MEM * boot.virtio_mem
+    slots = SLOTS.split() if boot.scripts.startswith(HOTPLUG) else []
+    slots += VIRTIO_MEM.split() if boot.virtio_mem else []
     accel = choose_accel(options, kernel, initramfs)
     announce(f"boot memory: {name}, {kernel.name}")
     with make_monitor() as monitor:

@@ -26,15 +26,11 @@ CONFIG = KernelConfig("demotion", (*MEASURED.fragments, "tracers", "demotion"))
 RAM_GIB = 4
 SLOW_GIB = 2
 SLOW = (
-    "-m",
-    f"slots=1,maxmem={RAM_GIB + SLOW_GIB + 4}G",
-    "-numa",
-    "node,nodeid=2",
-    "-object",
-    f"memory-backend-ram,id=slow,size={SLOW_GIB}G,reserve=off",
-    "-device",
-    "nvdimm,id=nvdimm0,memdev=slow,node=2",
-)
+    f"-m slots=1,maxmem={RAM_GIB + SLOW_GIB + 4}G "
+    "-numa node,nodeid=2 "
+    f"-object memory-backend-ram,id=slow,size={SLOW_GIB}G,reserve=off "
+    "-device nvdimm,id=nvdimm0,memdev=slow,node=2"
+).split()
 SCRIPT = "demotion"
 LIMIT = 3600
 # A check is silent while it waits for DAMON or for a promotion.

@@ -74,13 +74,8 @@ def test_no_new_warning_from_sphinx(trees: tree.Trees, docs: dict[str, tuple[Pat
 
 @pytest.mark.parametrize("function", ["memcpy_nt", "memcpy_nt_drain"])
 def test_function_is_rendered(docs: dict[str, tuple[Path, str]], function: str) -> None:
-    def anchors(name: str) -> list[str]:
-        return re.findall(
-            r'id="(c\.memcpy_\w+)"', (docs[name][0] / "core-api/kernel-api.html").read_text()
-        )
-
-    assert f"c.{function}" in anchors("series")
-    assert f"c.{function}" not in anchors("base")
+    page = docs["series"][0] / "core-api/kernel-api.html"
+    assert f'id="c.{function}"' in page.read_text()
 
 
 def test_there_is_a_page() -> None:

@@ -34,18 +34,18 @@ def test_cover_letter(cover: Path, trees: tree.Trees) -> None:
     assert run_checkpatch(trees.base, cover) == []
 
 
+@skip_what_debian_lacks()
 def test_w1_and_sparse(chosen: options.Options, trees: tree.Trees) -> None:
-    with skip_what_debian_lacks():
-        assert check_objects(chosen, trees) == []
+    assert check_objects(chosen, trees) == []
 
 
 def test_coccicheck(chosen: options.Options, trees: tree.Trees) -> None:
     assert check_semantics(chosen, trees) == []
 
 
+@skip_what_debian_lacks()
 def test_stable_kernel(chosen: options.Options, trees: tree.Trees) -> None:
-    with skip_what_debian_lacks():
-        assert check_stable(chosen, trees, PATCHES) == []
+    assert check_stable(chosen, trees, PATCHES) == []
 
 
 @pytest.fixture(scope="module")
