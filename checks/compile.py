@@ -224,11 +224,12 @@ class Compilation:
             for whole, symbol in rules
         )
 
-    def compile(self) -> tuple[list[str], list[str]]:
-        """Compile again, and return the objects' names and the warnings without line numbers.
+    def compile(self, zone_device: bool = True) -> tuple[list[str], list[str]]:
+        """Configure and compile, and return the objects' names and the warnings without lines.
 
         Raises UserError when it fails.
         """
+        self.configure(zone_device)
         made = [name for file in self.files if (name := self.name_object(file))]
         for name in made:
             (self.out / name).unlink(missing_ok=True)

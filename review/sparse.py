@@ -76,7 +76,5 @@ def check_objects(options: Options, trees: Trees) -> list[str]:
     target = replace(X86_64, config=replace(X86_64.config, args=args))
     for source in (trees.base, trees.series):
         announce(f"checking the touched objects of {source.name}")
-        objects = Compilation(options, trees, source, target)
-        objects.configure(True)
-        said.append(objects.compile()[1])
+        said.append(Compilation(options, trees, source, target).compile()[1])
     return find_added(*said)

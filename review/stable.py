@@ -41,7 +41,5 @@ def check_stable(options: Options, trees: Trees, patches: list[Path]) -> list[st
             apply_patch(where, patch, advice="rebase it")
         git(where, "sparse-checkout", "disable")
         announce(f"compiling the touched objects on {release}")
-        objects = Compilation(options, trees, where, X86_64)
-        objects.configure(True)
-        made, warnings = objects.compile()
+        made, warnings = Compilation(options, trees, where, X86_64).compile()
     return warnings if "mm/mm_init.o" in made else [*warnings, "mm/mm_init.o was not built"]

@@ -5,6 +5,8 @@ import email
 import email.policy
 import functools
 import json
+import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterable
 from email.message import EmailMessage
@@ -13,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from harness.core.architectures import get_machine
 from harness.core.command import make_environment
 from harness.core.folders import ROOT
 from harness.core.options import Options
@@ -36,6 +39,13 @@ def need(missing: list[str]) -> None:
     """Skip the test if programs that it needs are not installed."""
     if missing:
         pytest.skip(f"{', '.join(missing)} not installed")
+
+
+def need_machine(arch: str) -> None:
+    """Skip the test if QEMU for an architecture, or its firmware, is not installed."""
+    machine = get_machine(arch)
+    files = (machine.qemu, str(machine.firmware))
+    need([file for file in files if not shutil.which(file, os.F_OK)])
 
 
 def make_fixtures(program: Program) -> tuple[Any, Any]:

@@ -25,9 +25,7 @@ def test_no_new_warning(
         compile.Compilation(chosen, trees, source, architecture)
         for source in (trees.base, trees.series)
     )
-    for kernel in (base, series):
-        kernel.configure(on)
-    (old, before), (new, after) = base.compile(), series.compile()
+    (old, before), (new, after) = base.compile(on), series.compile(on)
     progress.say(
         f"{architecture.name}, ZONE_DEVICE {'on' if on else 'off'}: "
         f"{len(old)} and {len(new)} objects, {len(before)} and {len(after)} warnings"
@@ -54,9 +52,7 @@ def test_no_new_warning_in_test_of_sanitizer(
     files = compile.list_touched(trees, folder)
     said: list[list[str]] = []
     for source in (trees.base, trees.series):
-        kernel = compile.Compilation(chosen, trees, source, architecture, files)
-        kernel.configure(True)
-        made, found = kernel.compile()
+        made, found = compile.Compilation(chosen, trees, source, architecture, files).compile()
         assert files and made == [f"{file.removesuffix('c')}o" for file in files]
         said.append(found)
     progress.say(

@@ -2,15 +2,13 @@
 """In the VM: memory that boot or hotplug initialised is used, by each command line and checker."""
 
 import dataclasses
-import os
-import shutil
 from pathlib import Path
 
 import pytest
-from support import Build, need
+from support import Build, need, need_machine
 
 from checks import boot_memory, kunit, robustness, sanitizers
-from harness.core import architectures, options
+from harness.core import options
 from harness.kernel import config, images, tree
 
 REBOOTS = 20
@@ -73,9 +71,7 @@ def test_sanitizer(
 
 @pytest.mark.full
 def test_arm64(chosen: options.Options, trees: tree.Trees, build: Build) -> None:
-    machine = architectures.get_machine("arm64")
-    files = (machine.qemu, str(machine.firmware))
-    need([file for file in files if not shutil.which(file, os.F_OK)])
+    need_machine("arm64")
     there = dataclasses.replace(chosen, arch="arm64", accel="tcg")
     kernel = build("series", config.BOOTED["arm64"])
     run(there, trees, kernel, boot_memory.make_image(there, trees.series), "arm64")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The real series as mail that is ready to send: b4 takes it, and it goes to whom it concerns."""
 
-from dataclasses import dataclass
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -13,73 +12,56 @@ from harness.kernel import source, topics, tree
 from review import outbox
 
 AUTHOR = "Jörg O'Tester <joerg@example.org>"
-
-
 STACK = topics.list_topics()
 ENDS = ["base", *(topics.name_branch(topic, STACK[-1]) for topic in STACK)]
-
-
-@dataclass(frozen=True)
-class Sent:
-    """A topic as it was written: where, between which branches, how many patches."""
-
-    topic: Path
-    home: Path
-    begin: str
-    end: str
-
-    @property
-    def count(self) -> int:
-        return len(topics.list_files(self.topic))
-
-    @property
-    def cover(self) -> EmailMessage:
-        return read_mail(min(self.home.glob("*.eml")))
+each_topic = pytest.mark.parametrize("topic", STACK, ids=lambda topic: topic.name)
 
 
 @pytest.fixture(scope="module")
 def written(
     chosen: options.Options, trees: tree.Trees, tmp_path_factory: pytest.TempPathFactory
-) -> list[Path]:
-    """The topics of series/, by somebody and with no tag for the version before."""
+) -> dict[Path, Path]:
+    """The sets of series/, by topic: by somebody, and with no tag for the version before."""
     home = tmp_path_factory.mktemp("outbox")
-    versions = dict.fromkeys(STACK, 1)
-    return outbox.write_sets(chosen, trees, versions, outbox.read_author(AUTHOR), home, home)
+    versions, author = dict.fromkeys(STACK, 1), outbox.read_author(AUTHOR)
+    return dict(
+        zip(STACK, outbox.write_sets(chosen, trees, versions, author, home, home), strict=True)
+    )
 
 
-@pytest.fixture(scope="module", params=STACK, ids=lambda topic: topic.name)
-def real(request: pytest.FixtureRequest, written: list[Path]) -> Sent:
-    """A topic of series/ as it was written."""
-    at = STACK.index(request.param)
-    return Sent(request.param, written[at], ENDS[at], ENDS[at + 1])
+def read_cover(written: Path) -> EmailMessage:
+    return read_mail(min(written.glob("*.eml")))
 
 
-def test_b4_am(trees: tree.Trees, real: Sent, tmp_path: Path) -> None:
+@each_topic
+def test_b4_am(trees: tree.Trees, written: dict[Path, Path], topic: Path, tmp_path: Path) -> None:
     """b4 takes the mails, offline, and git makes the topic's tree of them."""
+    begin, end = ENDS[STACK.index(topic) :][:2]
+    count, home = len(topics.list_files(topic)), written[topic]
     source.borrow_objects(trees.base, tmp_path / "clone")
     clone = tmp_path / "clone"
     command.git(clone, "sparse-checkout", "set", "--no-cone", "/Makefile")
-    begin = command.git(trees.base, "rev-parse", f"{real.begin}^{{commit}}")
-    command.git(clone, "checkout", "-q", "--detach", begin)
+    first, want = command.git(
+        trees.base, "rev-parse", f"{begin}^{{commit}}", f"{end}^{{tree}}"
+    ).split()
+    command.git(clone, "checkout", "-q", "--detach", first)
     own = {name: str(tmp_path) for name in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")}
     words = ["-c", "b4.attestation-policy=off", "--offline-mode", "am", "--no-cache"]
-    sent = real.home / f"{real.home.name}.mbox"
-    am: list[str | Path] = [outbox.B4, *words, "-m", sent, "-o", tmp_path / "am"]
-    told = command.run(am, "b4", cwd=clone, env=own)
-    assert f"Total patches: {real.count}\n" in told and "applies clean to current tree" in told
+    words += ["-m", f"{home / home.name}.mbox", "-o", str(tmp_path / "am")]
+    told = command.run([outbox.B4, *words], "b4", cwd=clone, env=own)
+    assert f"Total patches: {count}\n" in told and "applies clean to current tree" in told
     assert "ERROR" not in told and "missing" not in told.lower()
     [mbox] = (tmp_path / "am").glob("*.mbx")
     command.git(clone, "am", "-q", mbox)
-    end = command.git(trees.base, "rev-parse", f"{real.end}^{{tree}}")
-    have, want = command.git(clone, "rev-parse", "HEAD^{tree}", end).split()
-    assert have == want
-    authors = command.git(clone, "log", "--format=%an <%ae>", f"-{real.count}").splitlines()
+    assert command.git(clone, "rev-parse", "HEAD^{tree}") == want
+    authors = command.git(clone, "log", "--format=%an <%ae>", f"-{count}").splitlines()
     assert set(authors) == {AUTHOR}
 
 
-def test_cover_names_what_it_stands_on(real: Sent) -> None:
-    text = real.cover.get_content()
-    below = [topic.name for topic in STACK[: STACK.index(real.topic)]]
+@each_topic
+def test_cover_names_what_it_stands_on(written: dict[Path, Path], topic: Path) -> None:
+    below = [other.name for other in STACK[: STACK.index(topic)]]
+    text = read_cover(written[topic]).get_content()
     assert (f"\nApplies on top of: {', '.join(below)}\n" in text) == bool(below)
 
 
@@ -105,8 +87,10 @@ REACHED = {
 }
 
 
-def test_recipients_are_those_of_every_patch(real: Sent) -> None:
-    to, cc = ({each.addr_spec for each in real.cover[name].addresses} for name in ("To", "Cc"))
-    maintainer, *lists = REACHED[real.topic.name]
+@each_topic
+def test_recipients_are_those_of_every_patch(written: dict[Path, Path], topic: Path) -> None:
+    cover = read_cover(written[topic])
+    to, cc = ({each.addr_spec for each in cover[name].addresses} for name in ("To", "Cc"))
+    maintainer, *lists = REACHED[topic.name]
     assert {*lists, *LISTS} <= cc
     assert maintainer in to and not to & cc

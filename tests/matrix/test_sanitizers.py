@@ -19,10 +19,6 @@ def kernel(build: Build, name: str) -> images.Kernel:
     return build("series", sanitizers.CHECKERS[name].config)
 
 
-def test_builds(kernel: images.Kernel, name: str) -> None:
-    assert kernel.release.endswith(f"-series+{name}")
-
-
 def test_suites(
     chosen: options.Options, trees: tree.Trees, kernel: images.Kernel, image: Path, name: str
 ) -> None:

@@ -31,30 +31,21 @@ SCRIPTS = {
 }
 
 
-def complain(*words: str | Path) -> list[str]:
-    """Return what a tool says that ends with a complaint."""
-    done = subprocess.run(
-        words,
-        cwd=folders.ROOT,
-        env=command.make_environment(),
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
-    return done.stdout.splitlines() or [f"status {done.returncode}"] if done.returncode else []
+def check(*words: str | Path) -> None:
+    """Fail, and show what a tool says, if it complains."""
+    subprocess.run(words, cwd=folders.ROOT, env=command.make_environment(), check=True)
 
 
 @pytest.mark.parametrize("words", [["check"], ["format", "--check"]], ids=lambda words: words[0])
 def test_ruff(words: list[str]) -> None:
-    assert complain(sys.executable, "-m", "ruff", *words, "--no-cache", "--quiet") == []
+    check(sys.executable, "-m", "ruff", *words, "--no-cache", "--quiet")
 
 
 def test_mypy(tmp_path: Path) -> None:
     # The cache makes a second run ten times as fast.
     build = options.read_options().build
     cache = build / "mypy" if (build / folders.MARKER).exists() else tmp_path
-    assert complain(sys.executable, "-m", "mypy", "--cache-dir", cache) == []
+    check(sys.executable, "-m", "mypy", "--cache-dir", cache)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -63,7 +54,7 @@ def test_shellcheck(name: str) -> None:
     pattern, meant = SCRIPTS[name]
     files = [path for path in sorted(folders.ROOT.glob(pattern)) if path.suffix != ".c"]
     assert files
-    assert complain("shellcheck", "--shell=sh", "--format=gcc", *meant, *files) == []
+    check("shellcheck", "--shell=sh", "--format=gcc", *meant, *files)
 
 
 def test_every_file_names_its_licence() -> None:
