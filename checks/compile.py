@@ -58,74 +58,55 @@ class Target:
 
 def target(
     architecture: architectures.Architecture,
-    *lines: str,
+    *symbols: str,
     name: str = "",
     llvm: str = "",
     fragments: tuple[str, ...] = (),
     zone_device: bool = True,
     users: tuple[str, ...] = (),
 ) -> Target:
-    """Return a target of an architecture, with fragments and lines on top of OBJECTS."""
+    """Return a target of an architecture, with fragments and symbols on top of OBJECTS."""
     tools = Toolchain(architecture, llvm)
-    asked = (EVERY_TEST, WRITECACHE, *lines)
+    asked = (EVERY_TEST, WRITECACHE, *(f"CONFIG_{symbol}=y" for symbol in symbols))
     config = KernelConfig(name or architecture.name, (*OBJECTS, *fragments), asked, tools)
     return Target(config, zone_device, users)
 
 
-WIDE = "CONFIG_64BIT=y"
+WIDE = "64BIT"
 # Deferred initialisation is in mm/mm_init.c too. It cannot be combined with KMSAN.
-DEFERRED = "CONFIG_DEFERRED_STRUCT_PAGE_INIT=y"
-USERCOPY = ("arch/x86/lib/usercopy_64.c",)
+DEFERRED = "DEFERRED_STRUCT_PAGE_INIT"
 # Of these two, every file that the series touches.
-X86_64_LINES = (
-    WIDE,
-    DEFERRED,
-    "CONFIG_HUGETLBFS=y",
-    *("CONFIG_PCI=y", "CONFIG_NET=y", "CONFIG_INET=y", "CONFIG_INFINIBAND=y"),
-    "CONFIG_INFINIBAND_RDMAVT=y",
-)
-X86_64 = target(architectures.X86_64, *X86_64_LINES, users=USERCOPY)
-CLANG = target(
-    architectures.X86_64,
-    *X86_64_LINES,
-    name="x86_64-clang",
-    llvm=architectures.LLVM,
-    users=USERCOPY,
+X86_64, CLANG = (
+    target(
+        architectures.X86_64,
+        *(WIDE, DEFERRED, "HUGETLBFS", "PCI", "NET", "INET", "INFINIBAND", "INFINIBAND_RDMAVT"),
+        name=name,
+        llvm=llvm,
+        users=("arch/x86/lib/usercopy_64.c",),
+    )
+    for name, llvm in (("x86_64", ""), ("x86_64-clang", architectures.LLVM))
 )
 # ZONE_DEVICE needs SPARSEMEM_VMEMMAP. That is only for 64 bits, and UML has only FLATMEM.
 I386 = target(architectures.I386, zone_device=False)
 UML = target(architectures.UML, WIDE, zone_device=False)
 # All of the 64-bit ones but UML have deferred initialisation, with SPARSEMEM_VMEMMAP only.
 ARM64 = target(architectures.ARM64, DEFERRED)
-SPARSEMEM = "CONFIG_SPARSEMEM_MANUAL=y"
+SPARSEMEM = "SPARSEMEM_MANUAL"
 TARGETS = (
     X86_64,
     CLANG,
     I386,
     UML,
     ARM64,
-    target(architectures.RISCV64, "CONFIG_ARCH_RV64I=y", "CONFIG_MMU=y", SPARSEMEM, DEFERRED),
+    target(architectures.RISCV64, "ARCH_RV64I", "MMU", SPARSEMEM, DEFERRED),
     # NUMA needs SCHED_TOPOLOGY there, which allnoconfig leaves out.
-    target(architectures.S390, "CONFIG_SCHED_TOPOLOGY=y", DEFERRED),
-    target(
-        architectures.POWERPC64,
-        "CONFIG_PPC64=y",
-        "CONFIG_PPC_BOOK3S_64=y",
-        "CONFIG_CPU_LITTLE_ENDIAN=y",
-        DEFERRED,
-    ),
+    target(architectures.S390, "SCHED_TOPOLOGY", DEFERRED),
+    target(architectures.POWERPC64, "PPC64", "PPC_BOOK3S_64", "CPU_LITTLE_ENDIAN", DEFERRED),
     # With KFENCE it is the only architecture with both ZONE_DEVICE and WANT_PAGE_VIRTUAL.
-    target(
-        architectures.LOONGARCH64,
-        WIDE,
-        SPARSEMEM,
-        DEFERRED,
-        "CONFIG_KFENCE=y",
-        llvm=architectures.LLVM,
-    ),
+    target(architectures.LOONGARCH64, WIDE, SPARSEMEM, DEFERRED, "KFENCE", llvm=architectures.LLVM),
 )
 # The sanitizers' own tests by folder. They compile only with their sanitizer.
-DEBUG = "CONFIG_DEBUG_KERNEL=y"
+DEBUG = "DEBUG_KERNEL"
 SANITIZERS = {
     folder: target(
         architectures.X86_64,
@@ -144,10 +125,7 @@ SANITIZERS = {
 # KASAN's own tests where memcpy_nt() is memcpy().
 FALLBACK = target(
     architectures.ARM64,
-    DEBUG,
-    "CONFIG_KASAN=y",
-    "CONFIG_KASAN_GENERIC=y",
-    "CONFIG_KASAN_KUNIT_TEST=y",
+    *(DEBUG, "KASAN", "KASAN_GENERIC", "KASAN_KUNIT_TEST"),
     name="arm64-kasan",
     fragments=("tracers",),
 )
