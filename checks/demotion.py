@@ -49,7 +49,6 @@ def boot_demotion(
     source: Path,
     kernel: Kernel,
     initramfs: Path,
-    accel: str,
     script: str = SCRIPT,
     words: str = "",
     args: Sequence[str] = (),
@@ -63,7 +62,7 @@ def boot_demotion(
     guest = Guest(
         kernel,
         initramfs,
-        accel,
+        choose_accel(options, kernel, initramfs),
         words=f"zdm.do={script} {words}",
         ram_gib=RAM_GIB,
         nodes=2,
@@ -84,8 +83,7 @@ def run_demotion(options: Options) -> None:
     for name in ("base", "series"):
         kernel = build_kernel(options, name, getattr(trees, name), CONFIG)
         image = make_image(options, trees.series)
-        accel = choose_accel(options, kernel, image)
-        if why := boot_demotion(options, trees.series, kernel, image, accel):
+        if why := boot_demotion(options, trees.series, kernel, image):
             raise UserError(f"{kernel.name}: not all checks passed", why.splitlines())
     say("every byte arrived; the series streams to the lower tier and nowhere else")
 

@@ -8,6 +8,7 @@ the CPU then takes there. It has the registers of a check, but no memory is pois
 import socket
 import struct
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from io import BufferedRWPair
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -139,9 +140,8 @@ def boot(options: Options, source: Path, kernel: Kernel, image: Path, plain: boo
         raised = pool.submit(raise_checks, server, kernel, plain)
         words = f"nokaslr mce=print_all zdm.page={BAD}"
         args = ("-cpu", CPU, "-gdb", f"unix:{folder}/gdb", "-S")
-        why = demotion.boot_demotion(
-            options, source, kernel, image, "tcg", SCRIPT, words=words, args=args
-        )
+        emulated = replace(options, accel="tcg")
+        why = demotion.boot_demotion(emulated, source, kernel, image, SCRIPT, words, args)
         if not why:
             raised.result()
         return why

@@ -12,7 +12,6 @@ from support import Build
 from checks import demotion, machine_check
 from harness.core import errors, options
 from harness.kernel import tree
-from harness.vm import accel
 
 pytestmark = [pytest.mark.full, pytest.mark.parametrize("name", ["base", "series"])]
 
@@ -27,8 +26,7 @@ def test_demotion(
     chosen: options.Options, trees: tree.Trees, build: Build, image: Path, name: str
 ) -> None:
     kernel = build(name, demotion.CONFIG)
-    how = accel.choose_accel(chosen, kernel, image)
-    if why := demotion.boot_demotion(chosen, trees.series, kernel, image, how):
+    if why := demotion.boot_demotion(chosen, trees.series, kernel, image):
         pytest.fail(why, pytrace=False)
 
 
