@@ -12,7 +12,7 @@ import pytest
 from support import PATCHES
 
 from checks import warnings
-from harness.core import command, errors, options, progress
+from harness.core import command, options, progress
 from harness.kernel import tree
 
 pytestmark = pytest.mark.full
@@ -25,10 +25,11 @@ PAGES = [path for path in NEW if re.match(r"Documentation/.*\.rst$", path)]
 MENTIONED = re.compile(r"\b(\w+)\(\)|\b(CONFIG_\w+)")
 
 
-def tools() -> dict[str, str]:
-    """Return an environment in which the kernel's scripts use this Python and write no bytecode."""
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    return {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+# In it, the kernel's scripts use this Python and write no bytecode.
+ENVIRONMENT = {
+    "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
 
 
 def added(trees: tree.Trees, base: str, series: str) -> list[str]:
@@ -44,7 +45,8 @@ def added(trees: tree.Trees, base: str, series: str) -> list[str]:
 def docs(chosen: options.Options, trees: tree.Trees) -> dict[str, tuple[Path, str]]:
     """The HTML folder and what Sphinx said, for base and series.
 
-    Both are built from scratch: Sphinx says nothing about a page that it built before.
+    Both are built from scratch: Sphinx says nothing about a page that it built before. Without
+    Sphinx, make succeeds, and the tests of the pages fail.
     """
     made = {}
     for name, source in (("base", trees.base), ("series", trees.series)):
@@ -55,16 +57,8 @@ def docs(chosen: options.Options, trees: tree.Trees) -> dict[str, tuple[Path, st
         make = ["make", "--no-print-directory", f"O={out}", "htmldocs"]
         make += [f"SPHINXDIRS={FOLDERS}", f"SPHINXOPTS=-j{chosen.jobs}"]
         what = f"htmldocs of the {name} tree"
-        said = command.run(make, what, log=out / "log", env=tools(), cwd=source)
-        html = out / "Documentation/output"
-        # Without Sphinx the kernel's make says so and succeeds.
-        for folder in FOLDERS.split():
-            if not (html / folder / "index.html").exists():
-                raise errors.UserError(
-                    f"htmldocs of the {name} tree made no {folder}/index.html: "
-                    f"{said.strip().splitlines()[-1:]}"
-                )
-        made[name] = html, said
+        said = command.run(make, what, log=out / "log", env=ENVIRONMENT, cwd=source)
+        made[name] = out / "Documentation/output", said
     return made
 
 
@@ -111,11 +105,7 @@ def test_page_names_what_exists(trees: tree.Trees, page: str) -> None:
 
 def test_no_new_broken_reference(trees: tree.Trees) -> None:
     def said(where: Path) -> str:
-        return command.run(
-            ["tools/docs/documentation-file-ref-check"],
-            "documentation-file-ref-check",
-            cwd=where,
-            env=tools(),
-        )
+        script = "tools/docs/documentation-file-ref-check"
+        return command.run([script], script, cwd=where, env=ENVIRONMENT)
 
     assert added(trees, said(trees.base), said(trees.series)) == []
