@@ -18,9 +18,10 @@ from harness.core.command import git
 from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.kernel.config import MEASURED, KernelConfig, configure
-from harness.kernel.images import Kernel
-from harness.kernel.toolchain import count_lines
-from harness.kernel.tree import Patch, Trees, checkout_commit
+from harness.kernel.images import build_kernel
+from harness.kernel.patches import Patch, checkout_commit
+from harness.kernel.toolchain import count_lines, split_targets
+from harness.kernel.tree import Trees
 from harness.vm.accel import choose_accel
 from harness.vm.console import read_message
 from harness.vm.devices import PAIR
@@ -62,14 +63,6 @@ class Builds:
         parts = [digest_harness(), MEASURED.tools.version(), config, code]
         return keep(self.options.build / "review", name, parts, write).read_text().splitlines()
 
-    def make(self, where: Path, out: Path, what: str, *args: str) -> str:
-        """Run make and return what it says; Raises UserError when it fails."""
-        log = self.options.build / f"{out.name}.log"
-        done, what = count_lines(what), f"building {what}"
-        return MEASURED.tools.make(
-            self.options, where, out, what, *args, log=log, progress=done
-        )
-
     def list_suites(self, patch: Patch) -> list[kunit.Suite]:
         """Return the KUnit suites that are there at a patch."""
         files = [f"{patch.commit}:{name}" for name in ("lib/Kconfig.debug", "mm/Kconfig")]
@@ -83,17 +76,12 @@ class Builds:
         """
         suites = self.list_suites(patch)
         names = [suite.name for suite in suites]
-        what = f"the VM's kernel at {patch.name}"
+        what, log = f"the VM's kernel at {patch.name}", self.options.build / "review-guest.log"
         symbols = ("KUNIT", "RUNTIME_TESTING_MENU", *(suite.symbol for suite in suites))
-        lines = "".join(f"CONFIG_{symbol}=y\n" for symbol in symbols)
-        out, log = self.options.build / "objects/review-vm", self.options.build / "review-guest.log"
+        config = replace(MEASURED, lines=tuple(f"CONFIG_{symbol}=y" for symbol in symbols))
 
         def make(where: Path) -> list[str]:
-            announce(f"building {what}")
-            configure(self.options, MEASURED, where, out, what, lines)
-            said = self.make(where, out, what, "LOCALVERSION=-review", "bzImage")
-            release = (out / "include/config/kernel.release").read_text().strip()
-            kernel = Kernel("review", release, out / "arch/x86/boot/bzImage")
+            kernel = build_kernel(self.options, "review", where, config)
             announce(f"booting {what}")
             accel = choose_accel(self.options, kernel, self.image)
             words = f"{kunit.RUN} zdm.do=rebind zdm.rebinds=1"
@@ -103,21 +91,25 @@ class Builds:
             log.write_text("\n".join(line for line in text.split("\n") if not read_message(line)))
             passed = kunit.parse_log(self.trees.base, log, names, what)
             say(f"{what}: {passed} cases of {', '.join(names)} passed")
-            return find_warnings(said, where)
+            return find_warnings((self.options.build / "review.log").read_text(), where)
 
-        config = MEASURED.text() + lines + digest(self.image.read_bytes())
-        return self.keep_findings("vm", patch, config, make)
+        key = config.text() + digest(self.image.read_bytes())
+        return self.keep_findings("vm", patch, key, make)
 
     def build_folders(self, patch: Patch, config: KernelConfig) -> list[str]:
         """Build mm/, lib/ and arch/x86/lib/ in a configuration and return the warnings."""
         out = self.options.build / f"objects/review-{config.name}"
         what = f"mm, lib, arch/x86/lib ({config.name}) at {patch.name}"
+        doing, count = f"building {what}", count_lines(what)
 
         def make(where: Path) -> list[str]:
-            announce(f"building {what}")
+            announce(doing)
             configure(self.options, config, where, out, what)
-            said = self.make(where, out, what, "prepare")
-            said += self.make(where, out, what, *FOLDERS)
+            said = ""
+            for jobs, targets in ((None, ["prepare"]), *split_targets(FOLDERS)):
+                said += config.tools.make(
+                    self.options, where, out, doing, *targets, progress=count
+                )
             return find_warnings(said, where)
 
         return self.keep_findings(config.name, patch, config.text(), make)
