@@ -16,6 +16,8 @@ from harness.vm.guest import Guest, boot_guest, need_memory
 CONFIG = boot_memory.DEBUG
 # Each device has four times the least that a thread takes.
 GIB = 4.5
+# How often guest/parallel repeats binds.
+TIMES = 10
 LIMIT = 3600
 SILENCE = 300
 HELPERS = re.compile(r"^helpers: (\w+): (\d+) queued, (\d+) started$")
@@ -33,7 +35,6 @@ def boot_parallel(
     kernel: Kernel,
     initramfs: Path,
     cpus: int,
-    times: int,
     rebinds: int,
     words: str = "",
 ) -> dict[str, list[Helpers]]:
@@ -56,9 +57,8 @@ def boot_parallel(
         choose_accel(options, kernel, initramfs),
         GIB,
         # The last CPU is isolated, so what counts CPUs for helpers has a mask to read.
-        f"zdm.do=rebind,parallel zdm.rebinds={rebinds} zdm.times={times}"
-        + f" isolcpus={cpus - 1}" * (cpus > 1)
-        + f" {words}",
+        f"zdm.do=rebind,parallel zdm.rebinds={rebinds} zdm.times={TIMES}"
+        + f" isolcpus={cpus - 1}" * (cpus > 1),
         devices=PAIR,
         cpus=cpus,
     )

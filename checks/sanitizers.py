@@ -32,9 +32,7 @@ from harness.vm.devices import DEVICES, Device, count_pages
 # The measured kernel with both suites, with what a sanitizer's own suite needs, and with what
 # guest/parallel needs.
 FRAGMENTS = (*MEASURED.fragments, "kunit", "tracers")
-SUITE_LINES = (*kunit.MEMCPY_NT.lines, *kunit.MEMMAP.lines)
-LINES = (*SUITE_LINES, "CONFIG_STACKTRACE=y", "CONFIG_CPUSETS=y")
-SUITES = ("memcpy_nt", "zone_device_memmap")
+LINES = (*kunit.MEMCPY_NT.lines, *kunit.MEMMAP.lines, "CONFIG_STACKTRACE=y")
 # KUnit takes one glob. This one matches both suites and no sanitizer's suite.
 GLOB = "*mem*"
 LIMIT = 3600
@@ -190,7 +188,8 @@ def run_suites(
     """
     words = f"{kunit.RUN} {kunit.NODES} kunit.filter_glob={GLOB}"
     _, log = checker.boot(options, kernel, trees, image, "suites", words)
-    return kunit.parse_log(trees.series, log, SUITES, f"KUnit in the {kernel.name} kernel")
+    suites = (kunit.MEMCPY_NT.name, kunit.MEMMAP.name)
+    return kunit.parse_log(trees.series, log, suites, f"KUnit in the {kernel.name} kernel")
 
 
 def rebind_devices(

@@ -5,10 +5,9 @@ import pytest
 from support import choose, need
 
 from checks import kunit
+from checks.compile import MEMMAP_TEST
 from harness.core import command, options
 from harness.kernel import tree
-
-MEMMAP = "mm/tests/zone_device_memmap_kunit.c"
 
 
 @pytest.mark.parametrize("name", choose(kunit.KERNELS, ("x86_64",)))
@@ -22,7 +21,7 @@ def test_suites(chosen: options.Options, trees: tree.Trees, name: str) -> None:
 def test_memmap_of_base(chosen: options.Options, trees: tree.Trees) -> None:
     """The base passes zone_device_memmap too, with only the patch that adds it."""
     [adds] = command.git(
-        trees.series, "log", "--format=%H", "--diff-filter=A", "base..series", "--", MEMMAP
+        trees.series, "log", "--format=%H", "--diff-filter=A", "base..series", "--", MEMMAP_TEST
     ).split()
     step = tree.checkout_commit(trees.base.parent, "base")
     command.git(step, "cherry-pick", adds)

@@ -9,7 +9,6 @@ from support import Build
 from checks import parallel, sanitizers
 from harness.core import options
 
-TIMES = 10
 # Of each device, so 200 in all.
 REBINDS = 100
 ALONE = ("bound_by_one_cpu", "bound_from_a_cpuset", "bound_nicely")
@@ -20,18 +19,7 @@ ALONE = ("bound_by_one_cpu", "bound_from_a_cpuset", "bound_nicely")
 def test_helpers(chosen: options.Options, build: Build, image: Path, cpus: int) -> None:
     kernel = build("series", parallel.CONFIG)
     rebinds = REBINDS if cpus == 8 else 1
-    judge(parallel.boot_parallel(chosen, kernel, image, cpus, TIMES, rebinds), cpus)
-
-
-@pytest.mark.full
-def test_helpers_with_kasan(chosen: options.Options, build: Build, image: Path) -> None:
-    checker = sanitizers.CHECKERS["kasan-ubsan"]
-    kernel = build("series", checker.config)
-    judge(parallel.boot_parallel(chosen, kernel, image, 4, TIMES, 1, checker.words), 4)
-
-
-def judge(helpers: dict[str, list[parallel.Helpers]], cpus: int) -> None:
-    """Fail unless each way to bind had the helpers that it may have."""
+    helpers = parallel.boot_parallel(chosen, kernel, image, cpus, rebinds)
     # A quarter of the CPUs of the node gets a thread, and one of them is the caller.
     wanted = max(cpus // 4, 1) - 1
     # The pool has a work for each possible CPU, so one of two binds at once may get fewer.
@@ -43,5 +31,5 @@ def judge(helpers: dict[str, list[parallel.Helpers]], cpus: int) -> None:
         # None has to start, but the memmap takes far longer to fill than a worker to start.
         assert bool(found.started) == (wanted > 0)
     assert [helpers[way] for way in ALONE] == [[(0, 0)]] * len(ALONE)
-    assert len(helpers["bound_at_once"]) == TIMES
+    assert len(helpers["bound_at_once"]) == parallel.TIMES
     assert all(binds.queued in at_once for binds in helpers["bound_at_once"])

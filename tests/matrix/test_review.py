@@ -127,39 +127,25 @@ def test_seeded_warnings(chosen: options.Options, trees: tree.Trees) -> None:
     assert said.startswith("mm/mm_init.c: warning: symbol 'zdm_undeclared' was not declared.")
 
 
-UNQUOTED = "{}: note: Double quote to prevent globbing and word splitting. [SC2086]"
+NEW = "/**\n * new() - without its argument\n */\nvoid new(int b)\n{\n}\n"
+UNDESCRIBED = "Warning: mm/x.c function parameter 'b' not described in 'new'"
+TWICE = "mm/x.c: b.h is included more than once."
+UNQUOTED = "mm/run.sh: note: Double quote to prevent globbing and word splitting. [SC2086]"
 
 
 @pytest.mark.parametrize(
-    "check, files, found",
+    "check, name, old, new, found",
     [
-        (
-            "kernel-doc",
-            edit(
-                "mm/x.c",
-                "}\n",
-                "}\n\n/**\n * new() - without its argument\n */\nvoid new(int b)\n{\n}\n",
-            ),
-            ["Warning: mm/x.c function parameter 'b' not described in 'new'"],
-        ),
-        ("kernel-doc", edit("mm/x.c", "// SPDX", "\n\n// SPDX"), []),
-        (
-            "includecheck",
-            edit("mm/x.c", "\n\n", "\n#include <b.h>\n#include <b.h>\n\n"),
-            ["mm/x.c: b.h is included more than once."],
-        ),
-        ("includecheck", edit("mm/x.c", "\n\n", "\n#include <b.h>\n\n"), []),
-        (
-            "shellcheck",
-            edit("mm/run.sh", "echo", "cat $2\necho"),
-            [UNQUOTED.format("mm/run.sh")],
-        ),
-        ("shellcheck", edit("mm/run.sh", "echo", "\n\necho"), []),
-        ("shellcheck", {"mm/other.sh": "#!/bin/bash\nls $1\n"}, [UNQUOTED.format("mm/other.sh")]),
+        ("kernel-doc", "mm/x.c", "}\n", f"}}\n\n{NEW}", [UNDESCRIBED]),
+        ("kernel-doc", "mm/x.c", "// SPDX", "\n\n// SPDX", []),
+        ("includecheck", "mm/x.c", "\n\n", "\n#include <b.h>\n#include <b.h>\n\n", [TWICE]),
+        ("includecheck", "mm/x.c", "\n\n", "\n#include <b.h>\n\n", []),
+        ("shellcheck", "mm/run.sh", "echo", "cat $2\necho", [UNQUOTED]),
+        ("shellcheck", "mm/run.sh", "echo", "\n\necho", []),
     ],
 )
-def test_files(change: Change, check: str, files: dict[str, str], found: list[str]) -> None:
-    assert scripts.check_files(change(files), check) == found
+def test_files(change: Change, check: str, name: str, old: str, new: str, found: list[str]) -> None:
+    assert scripts.check_files(change(edit(name, old, new)), check) == found
 
 
 @pytest.mark.parametrize(
