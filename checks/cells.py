@@ -39,11 +39,9 @@ def show_config(cell: str) -> str:
     if cell not in configs:
         raise UserError(f"CELL={cell} must be one of {', '.join(configs)}")
     config = configs[cell]
-    head = [
-        f"# {cell}: allnoconfig, then",
-        *(f"# configs/{name}.config" for name in config.fragments),
-    ]
-    return "\n".join([*head, f"# compiler: {config.tools.cc}", config.text()]).rstrip()
+    lines = [f"# {cell}: allnoconfig, then"]
+    lines += [f"# configs/{name}.config" for name in config.fragments]
+    return "\n".join([*lines, f"# compiler: {config.tools.cc}", config.text()]).rstrip()
 
 
 if __name__ == "__main__":

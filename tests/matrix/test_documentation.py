@@ -18,10 +18,8 @@ from harness.kernel import tree
 pytestmark = pytest.mark.full
 
 FOLDERS = "mm core-api"
-DIFF = re.compile(r"^--- (\S+)\n\+\+\+ b/(\S+)$", re.M)
-TOUCHED = [match.groups() for patch in PATCHES for match in DIFF.finditer(patch.read_text())]
-NEW = sorted({path for old, path in TOUCHED if old == "/dev/null"})
-PAGES = [path for path in NEW if re.match(r"Documentation/.*\.rst$", path)]
+NEW = re.compile(r"^--- /dev/null\n\+\+\+ b/(Documentation/\S+\.rst)$", re.M)
+PAGES = [page for patch in PATCHES for page in NEW.findall(patch.read_text())]
 MENTIONED = re.compile(r"\b(\w+)\(\)|\b(CONFIG_\w+)")
 
 
