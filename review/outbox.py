@@ -89,15 +89,18 @@ class Desk:
         env = {"HOME": str(self.tree.parent), "GIT_CONFIG_NOSYSTEM": "1", "TZ": "UTC"}
         run([B4, "--offline-mode", *words], "b4", env=env, cwd=self.tree)
 
-    def commit_version(self, topic: str, number: int, start: str, patches: Iterable[Path]) -> str:
+    def commit_version(
+        self, topic: str, number: int, start: str, patches: Iterable[Path], advice: str = ""
+    ) -> str:
         """Return the last commit of the patches, signed off, on a branch after start.
 
-        Tag it as `b4 send` tags what it sent.
+        Tag it as `b4 send` tags what it sent. Raises UserError, with advice, when a patch does not
+        apply.
         """
         git(self.tree, "checkout", "-q", "-B", topic, start)
         tags = ["--trailer", ASSISTED, "--trailer", f"Signed-off-by: {self.author}"]
         for patch in patches:
-            apply_patch(self.tree, patch)
+            apply_patch(self.tree, patch, advice=advice)
             git(self.tree, "commit", "-q", "--amend", "--no-edit", f"--author={self.author}", *tags)
         about = f"{topic}\n\nbase-commit: {start}\nchange-id: {name_change(topic)}"
         git(self.tree, "tag", "-a", "-m", about, f"sent/{name_change(topic)}-v{number}")
@@ -108,13 +111,8 @@ class Desk:
         tag, old = f"sent/{topic}-v{number}", self.tree.with_name("sent")
         git(project, "archive", "-o", f"{old}.tar", f"{tag}:series/{topic}")
         shutil.unpack_archive(f"{old}.tar", old / topic)
-        try:
-            self.commit_version(topic, number, start, list_files(old / topic))
-        except UserError as fault:
-            raise UserError(
-                f"{tag}, to compare with: {str(fault).split(': ')[0]}: "
-                "take the base that was sent, or delete the tag"
-            ) from None
+        advice = f"to compare with {tag}, take the base that was sent, or delete the tag"
+        self.commit_version(topic, number, start, list_files(old / topic), advice)
 
     def keep_cover(self, topic: Path, about: list[str], tracked: Mapping[str, object]) -> None:
         """Keep the cover letter, about at its end, where `b4 prep` keeps it: with the branch."""

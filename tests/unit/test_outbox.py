@@ -209,8 +209,8 @@ def test_second_version_on_another_base(
     command.git(project, "tag", "sent/a-v1")
     patch.write_text(kept)
     told = (
-        "sent/a-v1, to compare with: a/0002-mm-improve-line-9.patch does not apply at mm.c: "
-        "take the base that was sent, or delete the tag"
+        "a/0002-mm-improve-line-9.patch does not apply at mm.c: "
+        "to compare with sent/a-v1, take the base that was sent, or delete the tag"
     )
     with pytest.raises(errors.UserError, match=f"^{told}$"):
         write()
