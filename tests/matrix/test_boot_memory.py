@@ -5,7 +5,7 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from support import Build, need, need_machine
+from support import Build, choose, need, need_machine
 
 from checks import boot_memory, kunit, robustness, sanitizers
 from harness.core import options
@@ -35,8 +35,15 @@ def judge(trees: tree.Trees, console: str, log: Path, boot: boot_memory.Boot) ->
         pytest.fail(why, pytrace=False)
 
 
-def test_memory(chosen: options.Options, trees: tree.Trees, build: Build, image: Path) -> None:
-    run(chosen, trees, build("series"), image, "short")
+# The first one is the measured kernel with hotplug.
+NAMES = choose(["short", *boot_memory.LINES, *boot_memory.DEBUGGED], ["short"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_memory(
+    chosen: options.Options, trees: tree.Trees, build: Build, image: Path, name: str
+) -> None:
+    run(chosen, trees, build("series", boot_memory.BOOTS[name].config), image, name)
 
 
 def count(chosen: options.Options, kernel: images.Kernel, image: Path) -> int:
@@ -49,14 +56,6 @@ def count(chosen: options.Options, kernel: images.Kernel, image: Path) -> int:
 def test_reboot(chosen: options.Options, build: Build, image: Path, boots: int) -> None:
     kernel = build("series")
     assert len({count(chosen, kernel, image) for _ in range(boots)}) == 1
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("name", [*boot_memory.LINES, *boot_memory.DEBUGGED])
-def test_command_line(
-    chosen: options.Options, trees: tree.Trees, build: Build, image: Path, name: str
-) -> None:
-    run(chosen, trees, build("series", boot_memory.BOOTS[name].config), image, name)
 
 
 @pytest.mark.full

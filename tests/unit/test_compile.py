@@ -14,6 +14,7 @@ SAID = """\
 /b/source-x/series/mm/a.c:1:2: warning: unused variable 'i' [-Wunused-variable]
 ../../source-x/series/mm/a.c:7:2: warning: unused variable 'i' [-Wunused-variable]
 In file included from mm/a.c:3:
+mm/a.c:4:1: error: bad constant expression
 Warning: /b/source-x/series/mm/a.c:9 function parameter 'n' not described in 'f'
 /b/source-x/series/mm/a.c:1:2: note: here
 """
@@ -22,6 +23,7 @@ Warning: /b/source-x/series/mm/a.c:9 function parameter 'n' not described in 'f'
 def test_warnings_are_read() -> None:
     assert warnings.find_warnings(SAID, Path("/b/source-x/series")) == [
         "Warning: mm/a.c function parameter 'n' not described in 'f'",
+        "mm/a.c: error: bad constant expression",
         *["mm/a.c: warning: unused variable 'i' [-Wunused-variable]"] * 2,
     ]
 
