@@ -21,19 +21,8 @@ from harness.vm.initramfs import SELFTESTS, compile_program, make_initramfs
 from harness.vm.monitor import make_monitor
 from harness.vm.userland import find_program, pack_programs
 
-# The boots of checks/parallel.py share this kernel. They need cpusets. guest/boot-memory-online
-# needs the others.
-DEBUG = KernelConfig(
-    "pages",
-    (*MEASURED.fragments, "tracers", "debug", "pages"),
-    (
-        "CONFIG_CPUSETS=y",
-        "CONFIG_KPROBES=y",
-        "CONFIG_KPROBE_EVENTS=y",
-        "CONFIG_NOTIFIER_ERROR_INJECTION=y",
-        "CONFIG_MEMORY_NOTIFIER_ERROR_INJECT=y",
-    ),
-)
+# The boots of checks/parallel.py share this kernel.
+DEBUG = KernelConfig("pages", (*MEASURED.fragments, "tracers", "debug", "kprobes", "pages"))
 LIMIT = 1800
 # Under TCG, filling GiBs of memory takes a kernel that checks each page minutes.
 SILENCE = 300

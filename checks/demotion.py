@@ -22,7 +22,7 @@ from harness.vm.console import is_splat
 from harness.vm.guest import Guest, boot_guest, need_memory
 from harness.vm.initramfs import compile_program, make_initramfs
 
-CONFIG = KernelConfig("demotion", (*MEASURED.fragments, "tracers", "demotion"))
+CONFIG = KernelConfig("demotion", (*MEASURED.fragments, "tracers", "kprobes", "demotion"))
 RAM_GIB = 4
 SLOW_GIB = 2
 SLOW = (
