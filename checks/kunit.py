@@ -14,7 +14,6 @@ from pathlib import Path
 
 from checks import ktap
 from harness.core.architectures import ARM64, I386, UML, X86_64, Architecture
-from harness.core.command import run
 from harness.core.errors import UserError
 from harness.core.folders import need_disk
 from harness.core.options import Options
@@ -203,18 +202,17 @@ def run_kunit(options: Options, source: Path, kernel: KunitKernel) -> int:
     what = f"KUnit on {kernel.name} ({source.name})"
     out = options.build / f"kunit/{kernel.name}-{source.name}"
     need_disk(options.build, DISK_GIB, what)
-    tools, env = kernel.config.tools, force_tcg(options, kernel)
+    tools, args = kernel.config.tools, kernel.config.args
     announce(f"configuring {what}")
     configure(options, kernel.config, source, out, what)
     common = [
         f"--build_dir={out}",
         f"--arch={tools.architecture.kernel}",
         f"--kunitconfig={out / 'fragment'}",
-        *(f"--make_options={arg}" for arg in [*tools.words(), *kernel.config.args]),
+        *(f"--make_options={arg}" for arg in [*tools.words(), *args]),
     ]
     announce(f"building {what}")
-    make = [*tools.command(options, source, out), *kernel.config.args]
-    run(make, f"building {what}", log=out / "make.log", progress=count_lines(what), env=env)
+    tools.make(options, source, out, f"building {what}", *args, progress=count_lines(what))
     announce(f"running {what}")
     log = out / "test.log"
     log.unlink(missing_ok=True)
@@ -222,6 +220,7 @@ def run_kunit(options: Options, source: Path, kernel: KunitKernel) -> int:
     # Without ACPI, x86 takes its CPUs from a table that has one for each socket.
     more += ["--qemu_args=-smp 2,sockets=2"] * bool(kernel.qemu)
     boot = ktap.make_command(source, "exec", *common, *more, f"--timeout={SECONDS}")
+    env = force_tcg(options, kernel)
     report = ktap.run_parser(boot, what, out / "report.json", log=out / "exec.log", env=env)
     lines = log.read_text(errors="replace").splitlines()
     if complaints := [line for line in lines if is_splat(line)]:

@@ -8,30 +8,20 @@ from support import Build
 
 from checks import sanitizers
 from harness.core import options
-from harness.kernel import images, tree
+from harness.kernel import tree
 
-pytestmark = [pytest.mark.full, pytest.mark.parametrize("name", sanitizers.CHECKERS)]
-
-
-@pytest.fixture
-def kernel(build: Build, name: str) -> images.Kernel:
-    """The series' kernel with a checker."""
-    return build("series", sanitizers.CHECKERS[name].config)
+RUNS = {
+    "suites": sanitizers.run_suites,
+    "rebinds": sanitizers.rebind_devices,
+    "control": sanitizers.run_control,
+}
 
 
-def test_suites(
-    chosen: options.Options, trees: tree.Trees, kernel: images.Kernel, image: Path, name: str
+@pytest.mark.full
+@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("name", sanitizers.CHECKERS)
+def test_sanitizer(
+    chosen: options.Options, trees: tree.Trees, build: Build, image: Path, name: str, run: str
 ) -> None:
-    assert sanitizers.run_suites(chosen, sanitizers.CHECKERS[name], kernel, image, trees) > 0
-
-
-def test_rebinds(
-    chosen: options.Options, trees: tree.Trees, kernel: images.Kernel, image: Path, name: str
-) -> None:
-    assert sanitizers.rebind_devices(chosen, sanitizers.CHECKERS[name], kernel, image, trees)
-
-
-def test_control(
-    chosen: options.Options, trees: tree.Trees, kernel: images.Kernel, image: Path, name: str
-) -> None:
-    assert sanitizers.run_control(chosen, sanitizers.CHECKERS[name], kernel, image, trees) > 0
+    checker = sanitizers.CHECKERS[name]
+    assert RUNS[run](chosen, checker, build("series", checker.config), image, trees)
