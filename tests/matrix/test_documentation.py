@@ -21,8 +21,6 @@ FOLDERS = "mm core-api"
 NEW = re.compile(r"^--- /dev/null\n\+\+\+ b/(Documentation/\S+\.rst)$", re.M)
 PAGES = [page for patch in PATCHES for page in NEW.findall(patch.read_text())]
 MENTIONED = re.compile(r"\b(\w+)\(\)|\b(CONFIG_\w+)")
-
-
 # In it, the kernel's scripts use this Python and write no bytecode.
 ENVIRONMENT = {
     "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -40,33 +38,32 @@ def added(trees: tree.Trees, base: str, series: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def docs(chosen: options.Options, trees: tree.Trees) -> dict[str, tuple[Path, str]]:
-    """The HTML folder and what Sphinx said, for base and series.
+def docs(chosen: options.Options, trees: tree.Trees) -> tuple[Path, list[str]]:
+    """The HTML folder of the series, and what Sphinx said that it did not say of the base.
 
     Both are built from scratch: Sphinx says nothing about a page that it built before. Without
     Sphinx, make succeeds, and the tests of the pages fail.
     """
-    made = {}
-    for name, source in (("base", trees.base), ("series", trees.series)):
-        out = chosen.build / f"docs/{name}"
+    said = []
+    for source in (trees.base, trees.series):
+        out = chosen.build / f"docs/{source.name}"
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(parents=True)
-        progress.announce(f"building the documentation of {FOLDERS} ({name})")
+        what = f"htmldocs of {FOLDERS} ({source.name})"
+        progress.announce(what)
         make = ["make", "--no-print-directory", f"O={out}", "htmldocs"]
         make += [f"SPHINXDIRS={FOLDERS}", f"SPHINXOPTS=-j{chosen.jobs}"]
-        what = f"htmldocs of the {name} tree"
-        said = command.run(make, what, log=out / "log", env=ENVIRONMENT, cwd=source)
-        made[name] = out / "Documentation/output", said
-    return made
+        said.append(command.run(make, what, log=out / "log", env=ENVIRONMENT, cwd=source))
+    return out / "Documentation/output", added(trees, *said)
 
 
-def test_no_new_warning_from_sphinx(trees: tree.Trees, docs: dict[str, tuple[Path, str]]) -> None:
-    assert added(trees, docs["base"][1], docs["series"][1]) == []
+def test_no_new_warning_from_sphinx(docs: tuple[Path, list[str]]) -> None:
+    assert docs[1] == []
 
 
 @pytest.mark.parametrize("function", ["memcpy_nt", "memcpy_nt_drain"])
-def test_function_is_rendered(docs: dict[str, tuple[Path, str]], function: str) -> None:
-    page = docs["series"][0] / "core-api/kernel-api.html"
+def test_function_is_rendered(docs: tuple[Path, list[str]], function: str) -> None:
+    page = docs[0] / "core-api/kernel-api.html"
     assert f'id="c.{function}"' in page.read_text()
 
 
@@ -75,9 +72,9 @@ def test_there_is_a_page() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page_is_rendered(trees: tree.Trees, docs: dict[str, tuple[Path, str]], page: str) -> None:
+def test_page_is_rendered(trees: tree.Trees, docs: tuple[Path, list[str]], page: str) -> None:
     """The page has its title, and the folder's index lists it under that title."""
-    html = docs["series"][0] / Path(page).relative_to("Documentation").with_suffix(".html")
+    html = docs[0] / Path(page).relative_to("Documentation").with_suffix(".html")
     title = re.search(r"^=+\n(.+)\n=+$", (trees.series / page).read_text(), re.M)
     assert title
     assert title[1] in re.findall(r"<h1>([^<]+)<", unescape(html.read_text()))
