@@ -58,7 +58,8 @@ def boot_parallel(
         GIB,
         # The last CPU is isolated, so what counts CPUs for helpers has a mask to read.
         f"zdm.do=rebind,parallel zdm.rebinds={rebinds} zdm.times={TIMES}"
-        + f" isolcpus={cpus - 1}" * (cpus > 1),
+        + f" isolcpus={cpus - 1}" * (cpus > 1)
+        + f" {words}",
         devices=PAIR,
         cpus=cpus,
     )

@@ -32,7 +32,8 @@ from harness.vm.devices import DEVICES, Device, count_pages
 # The measured kernel with both suites, with what a sanitizer's own suite needs, and with what
 # guest/parallel needs.
 FRAGMENTS = (*MEASURED.fragments, "kunit", "tracers")
-LINES = (*kunit.MEMCPY_NT.lines, *kunit.MEMMAP.lines, "CONFIG_STACKTRACE=y")
+TESTED = (*kunit.MEMCPY_NT.lines, *kunit.MEMMAP.lines)
+LINES = (*TESTED, "CONFIG_STACKTRACE=y", "CONFIG_CPUSETS=y")
 # KUnit takes one glob. This one matches both suites and no sanitizer's suite.
 GLOB = "*mem*"
 LIMIT = 3600

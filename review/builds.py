@@ -19,9 +19,8 @@ from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.kernel.config import MEASURED, KernelConfig, configure
 from harness.kernel.images import build_kernel
-from harness.kernel.patches import Patch, checkout_commit
-from harness.kernel.toolchain import count_lines, split_targets
-from harness.kernel.tree import Trees
+from harness.kernel.toolchain import count_lines
+from harness.kernel.tree import Patch, Trees, checkout_commit
 from harness.vm.accel import choose_accel
 from harness.vm.console import read_message
 from harness.vm.devices import PAIR
@@ -105,12 +104,11 @@ class Builds:
         def make(where: Path) -> list[str]:
             announce(doing)
             configure(self.options, config, where, out, what)
-            said = ""
-            for jobs, targets in ((None, ["prepare"]), *split_targets(FOLDERS)):
-                said += config.tools.make(
-                    self.options, where, out, doing, *targets, progress=count
-                )
-            return find_warnings(said, where)
+            said = [
+                config.tools.make(self.options, where, out, doing, *targets, progress=count)
+                for targets in (["prepare"], FOLDERS)
+            ]
+            return find_warnings("".join(said), where)
 
         return self.keep_findings(config.name, patch, config.text(), make)
 

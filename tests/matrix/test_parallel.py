@@ -19,7 +19,18 @@ ALONE = ("bound_by_one_cpu", "bound_from_a_cpuset", "bound_nicely")
 def test_helpers(chosen: options.Options, build: Build, image: Path, cpus: int) -> None:
     kernel = build("series", parallel.CONFIG)
     rebinds = REBINDS if cpus == 8 else 1
-    helpers = parallel.boot_parallel(chosen, kernel, image, cpus, rebinds)
+    judge(parallel.boot_parallel(chosen, kernel, image, cpus, rebinds), cpus)
+
+
+@pytest.mark.full
+def test_helpers_with_kasan(chosen: options.Options, build: Build, image: Path) -> None:
+    checker = sanitizers.CHECKERS["kasan-ubsan"]
+    kernel = build("series", checker.config)
+    judge(parallel.boot_parallel(chosen, kernel, image, 4, 1, checker.words), 4)
+
+
+def judge(helpers: dict[str, list[parallel.Helpers]], cpus: int) -> None:
+    """Fail unless each way to bind had the helpers that it may have."""
     # A quarter of the CPUs of the node gets a thread, and one of them is the caller.
     wanted = max(cpus // 4, 1) - 1
     # The pool has a work for each possible CPU, so one of two binds at once may get fewer.
