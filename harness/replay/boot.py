@@ -1,52 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0
 """`make replay-boot`: compare and race how both kernels initialise boot memory."""
 
-from dataclasses import replace
-
 from harness.core.stages import run_stage
-from harness.replay import build
-from harness.replay.build import CLANG, REPLAY, Program
+from harness.replay.build import CLANG, REPLAY, TRACED, Program, vary
 from harness.replay.run import Replay, run_replay
 from harness.replay.samples import Result, Samples, find_ratio, format_races
 
-# Jump labels are as in a distribution's kernel: a static key that is off costs a NOP.
-DEFAULT = replace(build.DEFAULT, name="boot-default", lines=("CONFIG_JUMP_LABEL=y",))
-# Static keys are variables, so that check_pages= can be switched on.
-KEYS = replace(DEFAULT, name="boot-keys", lines=())
 CONFIGS = {
     config.name.removeprefix("boot-"): config
     for config in (
-        DEFAULT,
-        KEYS,
-        replace(
-            KEYS,
-            name="boot-trace",
-            fragments=(*DEFAULT.fragments, "tracers"),
-            lines=("CONFIG_DEBUG_PAGE_REF=y",),
-        ),
-        replace(KEYS, name="boot-debug", lines=("CONFIG_DEBUG_VM=y", "CONFIG_DEBUG_VM_PGFLAGS=y")),
+        # Jump labels are as in a distribution's kernel: a static key that is off costs a NOP.
+        vary("boot-default", "CONFIG_JUMP_LABEL=y"),
+        # Static keys are variables, so that check_pages= can be switched on.
+        vary("boot-keys"),
+        vary("boot-trace", "CONFIG_DEBUG_PAGE_REF=y", fragments=TRACED),
+        vary("boot-debug", "CONFIG_DEBUG_VM=y", "CONFIG_DEBUG_VM_PGFLAGS=y"),
         # Pageblocks as large as the blocks that are freed.
-        replace(
-            KEYS,
-            name="boot-pageblock",
+        vary(
+            "boot-pageblock",
+            "CONFIG_NUMA=y",
+            "CONFIG_MEMORY_HOTPLUG=y",
+            "CONFIG_DEFERRED_STRUCT_PAGE_INIT=y",
             fragments=("common", "fortify"),
-            lines=(
-                "CONFIG_NUMA=y",
-                "CONFIG_MEMORY_HOTPLUG=y",
-                "CONFIG_DEFERRED_STRUCT_PAGE_INIT=y",
-            ),
         ),
-        replace(
-            KEYS,
-            name="boot-nomemcg",
-            lines=(
-                "# CONFIG_MEMCG is not set",
-                "CONFIG_EXPERT=y",
-                "CONFIG_VM_EVENT_COUNTERS=y",
-                "# CONFIG_ZONE_DMA is not set",
-            ),
+        vary(
+            "boot-nomemcg",
+            "# CONFIG_MEMCG is not set",
+            "CONFIG_EXPERT=y",
+            "CONFIG_VM_EVENT_COUNTERS=y",
+            "# CONFIG_ZONE_DMA is not set",
         ),
-        replace(KEYS, name="boot-clang", tools=CLANG),
+        vary("boot-clang", tools=CLANG),
     )
 }
 PROGRAM = Program(

@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """`make replay-copy`: compare memcpy_nt() with the kernel's other ways to copy, and race them."""
 
-from dataclasses import replace
-
 from harness.core.stages import run_stage
-from harness.replay import build
-from harness.replay.build import CLANG, REPLAY, Program
+from harness.replay.build import CLANG, REPLAY, Program, vary
 from harness.replay.run import Replay, run_replay
 from harness.replay.samples import Result, Samples, find_mean, find_ratio, find_time, list_runners
 
-DEFAULT = replace(build.DEFAULT, name="copy")
 PROGRAM = Program(
     "copy",
     REPLAY / "copy",
-    {"default": DEFAULT, "clang": replace(DEFAULT, name="copy-clang", tools=CLANG)},
+    {"default": vary("copy"), "clang": vary("copy-clang", tools=CLANG)},
     # Program.link_side() adds those of memcpy() and __memcpy_flushcache().
     ("arch/x86/lib/copy_user_uncached_64",),
     (),

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """`make replay-demotion`: compare and race how both kernels copy folios to a lower tier."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from harness.core.picture import add_legend, open_figure
 from harness.core.stages import run_stage
-from harness.replay import build, plot
-from harness.replay.build import CLANG, REPLAY, Program
+from harness.replay import plot
+from harness.replay.build import CLANG, REPLAY, Program, vary
 from harness.replay.run import Replay, run_replay
 from harness.replay.samples import (
     Result,
@@ -20,25 +19,17 @@ from harness.replay.samples import (
 )
 
 CACHE = Path("/sys/devices/system/cpu/cpu0/cache/index2/size")
-# Jump labels are as in a distribution's kernel: a static key that is off costs a NOP.
-DEFAULT = replace(
-    build.DEFAULT,
-    name="demotion",
-    lines=(
-        "CONFIG_JUMP_LABEL=y",
-        "CONFIG_NUMA_MIGRATION=y",
-        "CONFIG_X86_MCE=y",
-        "CONFIG_MEMORY_FAILURE=y",
-    ),
+LINES = (
+    # Jump labels are as in a distribution's kernel: a static key that is off costs a NOP.
+    "CONFIG_JUMP_LABEL=y",
+    "CONFIG_NUMA_MIGRATION=y",
+    "CONFIG_X86_MCE=y",
+    "CONFIG_MEMORY_FAILURE=y",
 )
 CONFIGS = {
-    "default": DEFAULT,
-    "debug": replace(
-        DEFAULT,
-        name="demotion-debug",
-        lines=(*DEFAULT.lines, "CONFIG_DEBUG_VM=y", "CONFIG_DEBUG_VM_PGFLAGS=y"),
-    ),
-    "clang": replace(DEFAULT, name="demotion-clang", tools=CLANG),
+    "default": vary("demotion", *LINES),
+    "debug": vary("demotion-debug", *LINES, "CONFIG_DEBUG_VM=y", "CONFIG_DEBUG_VM_PGFLAGS=y"),
+    "clang": vary("demotion-clang", *LINES, tools=CLANG),
 }
 PROGRAM = Program(
     "demotion",
