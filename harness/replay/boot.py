@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """`make replay-boot`: compare and race how both kernels initialise boot memory."""
 
+from functools import partial
+
 from harness.core.stages import run_stage
 from harness.replay.build import CLANG, REPLAY, TRACED, Program, vary
 from harness.replay.run import Replay, run_replay
-from harness.replay.samples import Result, Samples, find_ratio, format_races
+from harness.replay.samples import Result, Samples, format_gain, format_races
 
 CONFIGS = {
     config.name.removeprefix("boot-"): config
@@ -60,16 +62,9 @@ def name_race(result: Result) -> str:
     return f"{result['gib']:>4} GiB, {result['what']}{threads}"
 
 
-def format_table(samples: Samples) -> str:
-    """Return the table of all races."""
-    return format_races(samples["results"], name_race)
-
-
 def format_verdict(samples: Samples) -> str:
     """Return the last line: deferred initialisation of the largest zone."""
-    race = samples["results"][-1]
-    faster, over = find_ratio(race, "base", "series"), find_ratio(race, "series", "limit")
-    return f"boot: series is {faster} as fast as base, {over} the limit"
+    return format_gain("boot", samples["results"][-1:])
 
 
 BOOT = Replay(
@@ -81,7 +76,7 @@ BOOT = Replay(
     },
     # GiB of the zone, rounds of each process; the last one makes the verdict.
     (["race", "deferred", "16", "3"], ["threads", "100", "3"], ["race", "deferred", "100", "3"]),
-    format_table,
+    partial(format_races, name_race),
     format_verdict,
 )
 

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """`make replay`: prove that both kernels build the same memmap, and race them at native speed."""
 
+from functools import partial
+
 from harness.core.options import Options
 from harness.core.stages import run_stage
 from harness.replay.build import CONFIGS, REPLAY, Program
 from harness.replay.drain import tell_peer
 from harness.replay.plot import draw_race
 from harness.replay.run import Replay, run_replay
-from harness.replay.samples import Result, Samples, find_mean, format_races
+from harness.replay.samples import Result, Samples, format_gain, format_races
 
 PROGRAM = Program(
     "replay",
@@ -28,11 +30,6 @@ def name_race(result: Result) -> str:
     return f"{result['device_gib']:>4} GiB, order {result['order']}{'d' * result['deduplicated']}"
 
 
-def format_table(samples: Samples) -> str:
-    """Return the table of all races."""
-    return format_races(samples["results"], name_race)
-
-
 def format_verdict(samples: Samples) -> str:
     """Return the last line: the largest device, all its orders that are not deduplicated."""
     largest = max(result["device_gib"] for result in samples["results"])
@@ -41,8 +38,7 @@ def format_verdict(samples: Samples) -> str:
         for result in samples["results"]
         if result["device_gib"] == largest and not result["deduplicated"]
     ]
-    faster, over = find_mean(some, "base", "series"), find_mean(some, "series", "limit")
-    return f"replay: series is {faster} as fast as base, {over} the limit"
+    return format_gain("replay", some)
 
 
 DEVICE = Replay(
@@ -54,7 +50,7 @@ DEVICE = Replay(
     },
     # GiB of the device, the orders, rounds of each process.
     (["race", "100", "0,9,18,9d,18d", "3"], ["race", "16", "0-18", "3"]),
-    format_table,
+    partial(format_races, name_race),
     format_verdict,
     draw_race,
 )

@@ -5,11 +5,12 @@ The program is that of `make replay-boot`, and `make replay-hugetlb` is told ali
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from harness.core.stages import run_stage
 from harness.replay.boot import PROGRAM
 from harness.replay.run import Replay, run_replay
-from harness.replay.samples import Result, Samples, find_mean, format_races
+from harness.replay.samples import Result, format_gain, format_races
 
 
 def name_race(result: Result) -> str:
@@ -19,19 +20,8 @@ def name_race(result: Result) -> str:
     return f"{result['gib']:>2} page{'s' * (result['gib'] > 1)} of 1 GiB"
 
 
-def format_table(samples: Samples) -> str:
-    """Return the table of all races."""
-    return format_races(samples["results"], name_race)
-
-
 def describe_replay(name: str, race: Sequence[str]) -> Replay:
     """Return the replay of what the program calls NAME; its verdict is the mean of all rows."""
-
-    def format_verdict(samples: Samples) -> str:
-        results = samples["results"]
-        faster, over = find_mean(results, "base", "series"), find_mean(results, "series", "limit")
-        return f"{name}: series is {faster} as fast as base, {over} the limit"
-
     return Replay(
         name,
         PROGRAM,
@@ -40,8 +30,8 @@ def describe_replay(name: str, race: Sequence[str]) -> Replay:
             "comparing those of random cases": ["random", name, "0", "200", "1"],
         },
         (["race", name, *race],),
-        format_table,
-        format_verdict,
+        partial(format_races, name_race),
+        lambda samples: format_gain(name, samples["results"]),
     )
 
 

@@ -8,19 +8,10 @@ The program is that of `make replay`. It links the series' kernel/padata.o, so t
 the range. The works that padata queues run on threads of user space (replay/threads.c).
 """
 
-import statistics
-
 from harness.core.stages import run_stage
 from harness.replay.device import PROGRAM, name_race
 from harness.replay.run import Replay, run_replay
-from harness.replay.samples import (
-    Result,
-    Samples,
-    find_ratio,
-    find_time,
-    find_times,
-    list_runners,
-)
+from harness.replay.samples import Result, Samples, find_ratio, find_time, list_runners
 
 # More than the machine has, so that threads also wait for each other.
 THREADS = (2, 3, 8)
@@ -68,10 +59,7 @@ def format_table(samples: Samples) -> str:
             rows += format_small(result)
             continue
         cpus = result["cpus"]
-        times = ", ".join(
-            f"{runner} {statistics.median(find_times(result, runner)):.2f}"
-            for runner in list_runners(result)
-        )
+        times = ", ".join(f"{one} {find_time(result, one):.2f}" for one in list_runners(result))
         gains = {
             "series": ("series 1", f"series {cpus}"),
             "split": ("series 1", f"split {cpus}"),

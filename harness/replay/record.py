@@ -18,10 +18,9 @@ from harness.replay.hugetlb import HUGETLB
 from harness.replay.online import ONLINE
 from harness.replay.parallel import PARALLEL
 from harness.replay.run import run_replay
-from harness.replay.samples import RESULTS, Samples, describe_runs
+from harness.replay.samples import RESULTS, Samples, describe_runs, find_stolen
 
 REPLAYS = (DEVICE, BOOT, ONLINE, HUGETLB, PARALLEL, DEMOTION, COPY)
-TARGETS = {"replay": "replay"}
 
 
 def name_folder(samples: Samples) -> str:
@@ -30,11 +29,6 @@ def name_folder(samples: Samples) -> str:
     known = re.search(r" \(([^()]+)\)$", cpu)
     name = known[1] if known else cpu.split(", family")[0]
     return f"{samples['date']}-{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}"
-
-
-def name_target(name: str) -> str:
-    """Return the target of make that a replay belongs to."""
-    return TARGETS.get(name, f"replay-{name}")
 
 
 def format_readme(all_samples: dict[str, Samples]) -> str:
@@ -61,13 +55,10 @@ def format_readme(all_samples: dict[str, Samples]) -> str:
         "|---|---|---|---|---|",
     ]
     for name, samples in all_samples.items():
-        # What is the same in all processes stands in the result itself.
-        stolen = [
-            (result | one)["stolen"] for result in samples["results"] for one in result["runs"]
-        ]
+        target = name if name == "replay" else f"replay-{name}"
         rows.append(
-            f"| `{name}.*` | `make {name_target(name)}` | {describe_runs(samples)} | "
-            f"{samples['config']} | {max(stolen):.0%} at most |"
+            f"| `{name}.*` | `make {target}` | {describe_runs(samples)} | "
+            f"{samples['config']} | {find_stolen(samples):.0%} at most |"
         )
     return "\n".join(rows) + "\n"
 

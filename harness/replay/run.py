@@ -5,7 +5,7 @@ import datetime
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.core.cache import digest, replace, scratch
@@ -19,14 +19,9 @@ from harness.kernel import tree
 from harness.kernel.peer import prepare_peer
 from harness.kernel.tree import Trees
 from harness.replay.build import Objects, Program
-from harness.replay.samples import Samples, describe_runs, merge_runs
+from harness.replay.samples import Samples, describe_runs, find_stolen, merge_runs
 
 Words = Sequence[str]
-
-
-def find_nothing() -> Samples:
-    """Return no facts."""
-    return {}
 
 
 @dataclass(frozen=True)
@@ -43,7 +38,7 @@ class Replay:
     format_table: Callable[[Samples], str]
     format_verdict: Callable[[Samples], str]
     draw: Callable[[Samples, Path], None] | None = None
-    facts: Callable[[], Samples] = field(default=find_nothing)
+    facts: Callable[[], Samples] = dict
     peer: bool = True
 
     def locate(self, options: Options) -> Path:
@@ -122,16 +117,6 @@ def describe_origin(trees: Trees, kernel: Objects) -> Samples:
     }
 
 
-def tell_stolen(samples: Samples) -> str:
-    """Return a line with the largest share of the CPU time that the hypervisor took."""
-    most = max(
-        run.get("stolen", result.get("stolen", 0.0))
-        for result in samples["results"]
-        for run in result["runs"]
-    )
-    return f"the hypervisor took at most {most:.0%} of the CPU time of a race\n"
-
-
 def keep_result(replay: Replay, folder: Path, text: str, samples: Samples) -> None:
     """Write text, samples and picture, all or none of them."""
     with replace(folder) as new:
@@ -157,7 +142,8 @@ def run_replay(options: Options, replay: Replay) -> Samples:
     if peer:
         samples["peer"] = git(peer, "rev-parse", "HEAD^{tree}")
     table = f"{samples['cpu']}\n{samples['unit']}; {describe_runs(samples)}\n"
-    table += replay.format_table(samples) + tell_stolen(samples)
+    table += replay.format_table(samples)
+    table += f"the hypervisor took at most {find_stolen(samples):.0%} of the CPU time of a race\n"
     verdict = replay.format_verdict(samples)
     print(f"\n{table}")
     keep_result(replay, folder, f"{compared}\n{table}\n{verdict}\n", samples)

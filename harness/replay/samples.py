@@ -111,14 +111,29 @@ def describe_runs(samples: Samples) -> str:
     return f"{len(runs)} processes, up to {rounds} rounds each"
 
 
-def format_races(results: Sequence[Result], name: Callable[[Result], str]) -> str:
+def find_stolen(samples: Samples) -> float:
+    """Return the largest share of the CPU time of a race that went to other guests."""
+    # What is the same in all processes stands in the result itself.
+    stolen: list[float] = [
+        (result | run)["stolen"] for result in samples["results"] for run in result["runs"]
+    ]
+    return max(stolen)
+
+
+def format_gain(what: str, results: Sequence[Result]) -> str:
+    """Return the last line of a replay: both ratios, their geometric means over results."""
+    faster, over = find_mean(results, "base", "series"), find_mean(results, "series", "limit")
+    return f"{what}: series is {faster} as fast as base, {over} the limit"
+
+
+def format_races(name: Callable[[Result], str], samples: Samples) -> str:
     """Return a table: for each result and kernel the median time and both ratios.
 
     The ratios are base / kernel and kernel / limit, each with the range over processes.
     """
     rows: list[str] = []
-    width = max(len(name(result)) for result in results)
-    for result in results:
+    width = max(len(name(result)) for result in samples["results"])
+    for result in samples["results"]:
         runners = list_runners(result)
         if not rows:
             rows.append(f"{'':{width}}" + "".join(f"{runner:>10}" for runner in runners))

@@ -52,7 +52,8 @@ def test_mean_is_taken_in_each_process() -> None:
 
 
 def test_table() -> None:
-    head, row, _ = samples.format_races(MERGED, lambda one: f"order {one['order']}").splitlines()
+    told = samples.format_races(lambda one: f"order {one['order']}", {"results": MERGED})
+    head, row, _ = told.splitlines()
     assert head.split() == ["base", "series", "limit", "base/series", "series/limit"]
     assert row.split() == [
         *("order", "0", "6.00", "2.00", "1.00"),
