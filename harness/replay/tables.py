@@ -57,17 +57,10 @@ Row = Sequence[str]
 
 
 @functools.cache
-def load_samples(cpu: str, kind: str) -> Samples:
+def load(cpu: str, kind: str) -> Samples:
     """Return what a kind of replay left on a CPU."""
-    file = RESULTS / RUNS[cpu][kind] / f"{kind}.json"
-    samples: Samples = json.loads(file.read_text())
+    samples: Samples = json.loads((RESULTS / RUNS[cpu][kind] / f"{kind}.json").read_text())
     return samples
-
-
-def load(cpu: str, kind: str) -> list[Result]:
-    """Return the results of a kind of replay on a CPU."""
-    results: list[Result] = load_samples(cpu, kind)["results"]
-    return results
 
 
 def list_cpus(kind: str) -> list[str]:
@@ -77,12 +70,11 @@ def list_cpus(kind: str) -> list[str]:
 
 def find_one(cpu: str, kind: str, **wanted: object) -> Result:
     """Return the one result that has these values; None is for a key that it lacks."""
-    [result] = [
-        one
-        for one in load(cpu, kind)
-        if all(one.get(key) == value for key, value in wanted.items())
+    results: list[Result] = load(cpu, kind)["results"]
+    [found] = [
+        one for one in results if all(one.get(key) == value for key, value in wanted.items())
     ]
-    return result
+    return found
 
 
 def list_gains() -> list[Row]:
@@ -122,8 +114,8 @@ def list_times(what: str, raced: Iterable[tuple[str, str, Result]]) -> list[Row]
     rows: list[Row] = [("CPU", what, "base", "series", "fill", "base / series", "series / fill")]
     for cpu, name, result in raced:
         times = [f"{find_time(result, one):.2f}" for one in ("base", "series", "limit")]
-        ratios = [("base", "series"), ("series", "limit")]
-        rows.append((cpu, name, *times, *(str(find_ratio(result, *pair)) for pair in ratios)))
+        gain, over = find_ratio(result, "base", "series"), find_ratio(result, "series", "limit")
+        rows.append((cpu, name, *times, str(gain), str(over)))
     return rows
 
 
@@ -166,7 +158,7 @@ def list_threads() -> list[Row]:
     raced = (
         (cpu, str(result["threads"]), result)
         for cpu in list_cpus("boot")
-        for result in load(cpu, "boot")
+        for result in load(cpu, "boot")["results"]
         if "threads" in result
     )
     return list_times("threads", raced)
@@ -178,7 +170,7 @@ def list_online(*kinds: str) -> list[Row]:
         (cpu, name_race(result).strip(), result)
         for kind in kinds
         for cpu in list_cpus(kind)
-        for result in load(cpu, kind)
+        for result in load(cpu, kind)["results"]
     )
     return list_times("what", raced)
 
@@ -194,9 +186,8 @@ def list_parallel() -> list[Row]:
             times = [
                 f"{find_time(result, one):.0f} ms" for one in ("base 1", "series 1", "series 2")
             ]
-            ratios = [(f"{one} 1", f"{one} 2") for one in ("series", "fill")]
-            told = [str(find_ratio(result, *pair)) for pair in ratios]
-            rows.append((cpu, ORDERS[order, deduplicated], *times, *told))
+            gains = [str(find_ratio(result, f"{one} 1", f"{one} 2")) for one in ("series", "fill")]
+            rows.append((cpu, ORDERS[order, deduplicated], *times, *gains))
     return rows
 
 
@@ -204,7 +195,7 @@ def list_small() -> list[Row]:
     """Return what the bind of one small device takes; older records have no such rows."""
     rows: list[Row] = [("CPU", "order", "at once", "base", "series", "base / series")]
     for cpu in RUNS:
-        for result in filter(is_small, load(cpu, "parallel")):
+        for result in filter(is_small, load(cpu, "parallel")["results"]):
             for threads, told in ((1, "one"), (2, "two")):
                 runners = f"base {threads}", f"series {threads}"
                 times = [f"{find_cost(result, one):.1f} us" for one in runners]
@@ -217,7 +208,7 @@ def list_demotion() -> list[Row]:
     """Return base / series of the copies that are streamed, and of what is read after them."""
     rows: list[Row] = [("CPU", "folios", "copy", "fits", "larger", "copies read")]
     for cpu in RUNS:
-        samples = load_samples(cpu, "demotion")
+        samples = load(cpu, "demotion")
         # That run had a variant which is the series as it became, and no folios of 64 KiB.
         old = cpu == SAPPHIRE_RAPIDS
         for order in (9,) if old else (9, 4):
@@ -228,17 +219,12 @@ def list_demotion() -> list[Row]:
 
 def list_copies() -> list[Row]:
     """Return what each way to copy takes for 64 bytes, by size, for some sizes."""
-    results = load(ZEN_3, "copy")
-    runners = list_runners(results[0])
+    runners = list_runners(load(ZEN_3, "copy")["results"][0])
     short = [name.replace("copy_to_", "to_").replace("__memcpy_", "") for name in runners]
     rows: list[Row] = [("bytes", *short)]
     for size, name in COPIES.items():
         for shifted in (False, True):
-            [result] = [
-                one
-                for one in results
-                if one["bytes"] // 2 * 2 == size and bool(one["shifted"]) == shifted
-            ]
+            result = find_one(ZEN_3, "copy", bytes=size + shifted, shifted=8 * shifted)
             times = [f"{find_time(result, one):.1f}" for one in runners]
             rows.append((f"{name}{', shifted' * shifted}", *times))
     return rows
@@ -281,21 +267,18 @@ def list_brief(rows: Sequence[Row]) -> list[Row]:
 def list_short(rows: Sequence[Row]) -> list[Row]:
     """Return the rows as a mail has room for them: short names, no range, no last column."""
     short = {"0 (nd_pmem)": "0", "9 (dax_pmem, 2 MiB)": "9", "18 (1 GiB)": "18"}
-    told = [[short.get(cell, cell) for cell in row[:-1]] for row in rows]
-    return list_brief(told)
+    return list_brief([[short.get(cell, cell) for cell in row[:-1]] for row in rows])
 
 
 def list_orders() -> list[Row]:
     """Return base / memcpy() and base / MOVNTI of each order on each CPU."""
     rows: list[Row] = [("order", *("memcpy", "nt") * len(RUNS))]
     for order in (*range(11), 18):
-        found = [
-            find_one(cpu, "replay", device_gib=16, order=order, deduplicated=False) for cpu in RUNS
-        ]
-        ratios = [
-            find_ratio(one, "base", other) for one in found for other in ("fallback", "series")
-        ]
-        rows.append((str(order), *map(str, ratios)))
+        ratios = []
+        for cpu in RUNS:
+            result = find_one(cpu, "replay", device_gib=16, order=order, deduplicated=False)
+            ratios += [str(find_ratio(result, "base", one)) for one in ("fallback", "series")]
+        rows.append((str(order), *ratios))
     return rows
 
 
@@ -327,11 +310,9 @@ def format_plain(rows: Sequence[Row]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def fill_markdown(text: str) -> str:
-    """Return the text with its marked tables made anew."""
-    return MARKED.sub(
-        lambda found: f"{found[1]}{format_markdown(MARKDOWN[found[2]]())}{found[3]}", text
-    )
+def fill_markdown(found: re.Match[str]) -> str:
+    """Return a marked table made anew."""
+    return f"{found[1]}{format_markdown(MARKDOWN[found[2]]())}{found[3]}"
 
 
 def fill_mail(text: str, rows: Sequence[Row]) -> str:
@@ -352,7 +333,7 @@ def make_tables() -> dict[Path, str]:
     made = {}
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         if MARKED.search(text := page.read_text()):
-            made[page] = fill_markdown(text)
+            made[page] = MARKED.sub(fill_markdown, text)
     for name, rows in MAILS:
         [mail] = (ROOT / "series").glob(name)
         made[mail] = fill_mail(made.get(mail) or mail.read_text(), rows())
@@ -365,7 +346,7 @@ def write_tables(_: Options) -> None:
         if file.read_text() != text:
             file.write_text(text)
             say(f"{file.relative_to(ROOT)}: written")
-    draw_races({cpu: load_samples(cpu, "replay") for cpu in list_cpus("replay")}, PICTURE)
+    draw_races({cpu: load(cpu, "replay") for cpu in list_cpus("replay")}, PICTURE)
 
 
 if __name__ == "__main__":
