@@ -48,8 +48,7 @@ class Instruction:
 class Code:
     """The disassembly of an object."""
 
-    def __init__(self, text: str) -> None:
-        """Parse what `objdump -dr --no-show-raw-insn` printed."""
+    def __init__(self, obj: Path) -> None:
         self.code: dict[Place, Instruction] = {}
         self.labels: dict[str, Place] = {}
         self.bodies: dict[str, list[Place]] = {}
@@ -57,6 +56,7 @@ class Code:
         pending: list[tuple[Instruction, str, int]] = []
         section, label = "", ""
         last: Instruction | None = None
+        text = run(["objdump", "-dr", "--no-show-raw-insn", obj], f"objdump {obj.name}")
         for line in text.splitlines():
             if match := SECTION.match(line):
                 section, last = match[1], None
@@ -148,42 +148,32 @@ class Code:
         return ""
 
 
-def read_code(obj: Path) -> Code:
-    """Disassemble an object."""
-    return Code(run(["objdump", "-dr", "--no-show-raw-insn", obj], f"objdump {obj.name}"))
-
-
-def find_undrained(obj: Path, function: str = FUNCTION, publisher: str = "") -> list[str]:
+def find_undrained(obj: Path, function: str = FUNCTION, publisher: str = "") -> str:
     """Return what is wrong with the function, or nothing.
 
     It is wrong when neither it nor what it calls in the object has MOVNTI, or when one reaches the
     end of the function, or a call of publisher, without SFENCE. A jump out of the object counts as
     the end. Raises UserError when the object lacks the function.
     """
-    code = read_code(obj)
+    code = Code(obj)
     names = [name for name in code.bodies if re.fullmatch(function + ADAPTED, name)]
     if not names:
         raise UserError(f"{obj} has no {function}(): is CONFIG_ZONE_DEVICE on?")
     if not any(map(code.streams, names)):
-        return [f"{function}() has no MOVNTI"]
+        return f"{function}() has no MOVNTI"
     found = {code.walk(seed, publisher) for name in names for seed in code.find_seeds(name)}
     if "publish" in found:
-        return [f"{function}() calls {publisher}() after MOVNTI without SFENCE"]
+        return f"{function}() calls {publisher}() after MOVNTI without SFENCE"
     if "end" in found:
-        return [f"MOVNTI reaches the end of {function}() without SFENCE"]
-    return []
-
-
-def describe_drain(obj: Path) -> str:
-    """Return in words what find_undrained() finds, or that it cannot tell."""
-    try:
-        found = find_undrained(obj)
-    except UserError as error:
-        return str(error)
-    return ", ".join(found) or f"SFENCE follows each MOVNTI of {FUNCTION}()"
+        return f"MOVNTI reaches the end of {function}() without SFENCE"
+    return ""
 
 
 def tell_peer(options: Options) -> None:
     """Say how the peer of the last `make replay` drains its stores: a note, no verdict."""
     for obj in (options.build / "replay").glob("default-peer-*/mm/mm_init.o"):
-        say(f"note: peer: {describe_drain(obj)}")
+        try:
+            found = find_undrained(obj)
+        except UserError as error:
+            found = str(error)
+        say(f"note: peer: {found or f'SFENCE follows each MOVNTI of {FUNCTION}()'}")

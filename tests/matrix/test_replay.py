@@ -49,13 +49,12 @@ def test_same_memmap(built: Built, name: str) -> None:
 def test_copies_are_drained(pair: Pair, name: str) -> None:
     """In each configuration that streams: with KMSAN, and on arm64, memcpy_nt() is memcpy()."""
     need(build.CONFIGS[name].missing())
-    assert find_undrained(pair(name)[1].out / "mm/mm_init.o", CHUNK) == []
+    assert not find_undrained(pair(name)[1].out / "mm/mm_init.o", CHUNK)
 
 
 def test_nothing_to_drain(pair: Pair) -> None:
-    assert find_undrained(pair("default")[0].out / "mm/mm_init.o") == [
-        "memmap_init_zone_device() has no MOVNTI"
-    ]
+    told = find_undrained(pair("default")[0].out / "mm/mm_init.o")
+    assert told == "memmap_init_zone_device() has no MOVNTI"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +64,7 @@ def test_nothing_to_drain(pair: Pair) -> None:
 def test_mutation_is_disassembled(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
     changed = build.mutate_object(pair("default")[1], name, mutation["edits"])
-    assert find_undrained(changed, CHUNK) == [mutation["says"]]
+    assert find_undrained(changed, CHUNK) == mutation["says"]
 
 
 @pytest.mark.parametrize(

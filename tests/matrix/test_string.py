@@ -11,7 +11,7 @@ from harness.core.folders import ROOT
 from harness.kernel import tree
 from harness.replay import build
 from harness.replay.device import PROGRAM
-from harness.replay.drain import read_code
+from harness.replay.drain import Code
 
 
 @pytest.mark.parametrize("name", choose(["default", "clang"], ("default",)))
@@ -23,5 +23,5 @@ def test_each_memcpy_flushcache_is_a_movnti(
     need(config.missing())
     kernel = PROGRAM.build_objects(chosen, trees.series, name)
     made = kernel.compile(ROOT / "probes/flushcache.c", tmp_path / "flushcache.o")
-    code = [instruction.name for instruction in read_code(made).list_body("set_entry")]
+    code = [instruction.name for instruction in Code(made).list_body("set_entry")]
     assert code.count("movnti") == 2, code
