@@ -5,7 +5,6 @@ import email
 import email.policy
 import functools
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable
@@ -23,7 +22,7 @@ from harness.kernel.config import KernelConfig
 from harness.kernel.images import Kernel
 from harness.kernel.topics import SERIES, list_files, list_topics
 from harness.kernel.tree import Trees
-from harness.replay.build import DEFAULT, Objects, Program, find_missing
+from harness.replay.build import DEFAULT, Objects, Program
 
 Stage = Callable[..., "subprocess.CompletedProcess[str]"]
 # What builds base or series, with a configuration or as it is measured: a fixture of conftest.py.
@@ -54,7 +53,9 @@ def make_fixtures(program: Program) -> tuple[Any, Any]:
     @pytest.fixture(scope="session")
     def built(chosen: Options, trees: Trees) -> Built:
         def make(name: str) -> Path:
-            need(find_missing(program.configs[name]))
+            config = program.configs[name]
+            runner = config.tools.architecture.runner
+            need(config.missing() + [tool for tool in runner if not shutil.which(tool)])
             return program.build(chosen, trees, name)
 
         return functools.cache(make)

@@ -27,6 +27,11 @@ from harness.kernel.tree import Trees
 
 REPLAY = ROOT / "replay"
 EXPORTED = "replay_side"
+# How the user-space half is compiled and linked.
+FLAGS = (
+    *("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"),
+    *("-static", "-no-pie", "-fno-pie", "-Wl,--no-warn-rwx-segments"),
+)
 # Of no use in user space, or in the way of the linker.
 DROPPED = (".modinfo", ".discard*", ".note*", ".initcall*", ".eh_frame")
 
@@ -66,12 +71,6 @@ CONFIGS = {
 }
 
 
-def find_missing(config: KernelConfig) -> list[str]:
-    """Return the programs that the replay of a configuration needs and that are not installed."""
-    runner = config.tools.architecture.runner
-    return config.missing() + [program for program in runner if not shutil.which(program)]
-
-
 @dataclass(frozen=True)
 class Objects:
     """The objects of one tree in one configuration."""
@@ -87,23 +86,9 @@ class Objects:
         args = ("-s", *self.config.args, *targets)
         self.config.tools.make(self.options, self.tree, self.out, what, *args)
 
-    def prepare(self) -> None:
-        """Configure the kernel and make mm/mm_init.o; Raises UserError as make() does."""
-        self.out.mkdir(parents=True, exist_ok=True)
-        drop_others(self.out)
-        announce(f"replay: mm/mm_init.o of {self.tree.name} ({self.config.name})")
-        what = f"the replay ({self.config.name})"
-        # Each time, as a change of the tree can bring new options; .config stays if it is the same.
-        configure(self.options, self.config, self.tree, self.out, what)
-        self.make("mm/mm_init.o")
-
     def tool(self, name: str) -> str:
         """Return the program of binutils that fits the objects."""
         return self.config.tools.architecture.cross + name
-
-    def compile(self, source: Path, made: Path, *flags: str) -> Path:
-        """Compile source to made as mm/mm_init.c was compiled, with flags added."""
-        return compile_like_mm_init(self.out, source, made, *flags)
 
     def list_undefined(self, objects: Iterable[Path]) -> set[str]:
         """Return the names that objects need."""
@@ -143,11 +128,6 @@ def list_unexpected(names: Sequence[str]) -> str:
     )
 
 
-def find_part(file: str) -> str:
-    """Return the object that shows a change of FILE, without its suffix: a header's C file."""
-    return file.rpartition(".")[0]
-
-
 def mutate_object(
     after: Objects, name: str, edits: Sequence[Sequence[str]], file: str = "mm/mm_init.c"
 ) -> Path:
@@ -172,7 +152,8 @@ def mutate_object(
     if source.suffix == ".h":
         source = Path(shutil.copy(original.with_suffix(".c"), folder))
     flags = ["-D__ASSEMBLY__"] * (source.suffix == ".S")
-    return after.compile(source, source.with_suffix(".o"), f"-I{original.parent}", *flags)
+    flags.append(f"-I{original.parent}")
+    return compile_like_mm_init(after.out, source, source.with_suffix(".o"), *flags)
 
 
 @dataclass(frozen=True)
@@ -205,11 +186,16 @@ class Program:
     def build_objects(self, options: Options, where: Path, name: str = "default") -> Objects:
         """Return the kernel in where in configuration NAME, its objects and the shim up to date."""
         kernel = self.place(options, where, name)
-        # Sources are compiled as mm/mm_init.c was.
-        kernel.prepare()
+        drop_others(kernel.out)
+        announce(f"replay: mm/mm_init.o of {where.name} ({kernel.config.name})")
+        what = f"the replay ({kernel.config.name})"
+        # Each time, as a change of the tree can bring new options; .config stays if it is the same.
+        configure(options, kernel.config, where, kernel.out, what)
+        # The shim is compiled as mm/mm_init.c was.
+        kernel.make("mm/mm_init.o")
         kernel.make(*(f"{part}.o" for part in self.parts))
         flags = [f"-I{folder}" for folder in (where / "mm", self.folder)]
-        kernel.compile(self.folder / "shim.c", kernel.out / "shim.o", *flags)
+        compile_like_mm_init(kernel.out, self.folder / "shim.c", kernel.out / "shim.o", *flags)
         return kernel
 
     def build_pair(
@@ -267,11 +253,10 @@ class Program:
         file: str = "mm/mm_init.c",
     ) -> Path:
         """Return a program whose series has edits in FILE; see mutate_object()."""
-        changed = {find_part(file): mutate_object(after, name, edits, file)}
-        sides = [
-            self.link_side(before, "base"),
-            self.link_side(after, "mutant", "series", changed),
-        ]
+        # A change of a header is seen in the object of its C file.
+        changed = {file.rpartition(".")[0]: mutate_object(after, name, edits, file)}
+        mutant = self.link_side(after, "mutant", "series", changed)
+        sides = [self.link_side(before, "base"), mutant]
         return self.link_program(after, sides, after.out / name)
 
     def build_peer(self, options: Options, peer: Path, name: str) -> Path:
@@ -294,16 +279,14 @@ class Program:
         before, after = self.build_pair(options, trees, name)
         sides = [self.link_side(before, "base"), self.link_side(after, "series")]
         if self.fallback and after.config.tools.architecture is X86_64:
-            changed = {
-                part: after.compile(
-                    trees.series / f"{part}.c",
-                    after.out / f"fallback_{Path(part).name}.o",
-                    "-include",
-                    str(REPLAY / "fallback.h"),
-                )
-                for part in self.fallback
-                if (after.out / f"{part}.o").exists()
-            }
+            flags = ["-include", str(REPLAY / "fallback.h")]
+            changed = {}
+            for part in self.fallback:
+                if (after.out / f"{part}.o").exists():
+                    made = after.out / f"fallback_{Path(part).name}.o"
+                    changed[part] = compile_like_mm_init(
+                        after.out, trees.series / f"{part}.c", made, *flags
+                    )
             sides.append(self.link_side(after, "fallback", changed=changed))
         if peer:
             sides.append(self.build_peer(options, peer, name))
@@ -316,17 +299,8 @@ class Program:
         undefined = kernel.list_undefined(sides)
         assembly, part = made.with_suffix(".S"), made.with_suffix(".tmp")
         assembly.write_text(list_unexpected(sorted(undefined - set(self.imported))))
-        gcc = [
-            kernel.tool("gcc"),
-            "-std=gnu11",
-            "-O2",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-Wno-unused-parameter",
-        ]
-        gcc += ["-static", "-no-pie", "-fno-pie", "-Wl,--no-warn-rwx-segments"]
-        own = (source for source in self.folder.glob("*.c") if source.name != "shim.c")
+        own = {*self.folder.glob("*.c")} - {self.folder / "shim.c"}
         sources = sorted([*REPLAY.glob("*.c"), *own])
+        gcc = [kernel.tool("gcc"), *FLAGS]
         run([*gcc, "-o", part, *sources, assembly, *sides], "linking the replay program")
         return part.rename(made)

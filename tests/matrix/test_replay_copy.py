@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from support import Built, Pair, choose, make_fixtures, race, replay
 
+from harness.kernel.toolchain import compile_like_mm_init
 from harness.replay import build, copy
 
 NAMES = ["memcpy", "copy_to_nontemporal", "__memcpy_flushcache", "memcpy_nt"]
-UNCACHED = "arch/x86/lib/copy_user_uncached_64.S"
+UNCACHED = "arch/x86/lib/copy_user_uncached_64"
 built, pair = make_fixtures(copy.PROGRAM)
 
 
@@ -24,11 +25,9 @@ def test_wrong_word_is_found(pair: Pair) -> None:
     edits = [["21:	movnti %r9,8(%rdi)\n", "21:	movnti %r8,8(%rdi)\n"]]
     before, after = pair("default")
     # The base's routine is raced, so the base gets the fault.
-    changed = {build.find_part(UNCACHED): build.mutate_object(before, "word", edits, UNCACHED)}
-    sides = [
-        copy.PROGRAM.link_side(before, "mutant", "base", changed),
-        copy.PROGRAM.link_side(after, "series"),
-    ]
+    changed = {UNCACHED: build.mutate_object(before, "word", edits, f"{UNCACHED}.S")}
+    mutant = copy.PROGRAM.link_side(before, "mutant", "base", changed)
+    sides = [mutant, copy.PROGRAM.link_side(after, "series")]
     done = replay(copy.PROGRAM.link_program(after, sides, after.out / "word"), "check")
     assert done.returncode == 1 and "DIFFERS copy_to_nontemporal: " in done.stdout
     assert "DIFFERS memcpy" not in done.stdout
@@ -41,15 +40,14 @@ def test_short_copy_is_found(pair: Pair, tmp_path: Path) -> None:
         "#include <asm/string.h>\n#undef arch_memcpy_nt\n"
         "#define arch_memcpy_nt(dst, src, n) __memcpy(dst, src, (n) - !!(n))\n"
     )
-    shim, flags = copy.PROGRAM.folder / "shim.c", [f"-I{copy.PROGRAM.folder}"]
+    folder, made = copy.PROGRAM.folder, after.out / "shim.o"
+    words = after.out, folder / "shim.c", made, f"-I{folder}"
     try:
-        after.compile(shim, after.out / "shim.o", "-include", str(fault), *flags)
-        sides = [
-            copy.PROGRAM.link_side(before, "base"),
-            copy.PROGRAM.link_side(after, "mutant", "series"),
-        ]
+        compile_like_mm_init(*words, "-include", str(fault))
+        mutant = copy.PROGRAM.link_side(after, "mutant", "series")
     finally:
-        after.compile(shim, after.out / "shim.o", *flags)
+        compile_like_mm_init(*words)
+    sides = [copy.PROGRAM.link_side(before, "base"), mutant]
     done = replay(copy.PROGRAM.link_program(after, sides, after.out / "short"), "check")
     assert done.returncode == 1 and "DIFFERS memcpy_nt: 1 bytes to" in done.stdout
     assert "DIFFERS copy" not in done.stdout

@@ -9,6 +9,7 @@ from support import choose, need
 from harness.core import options
 from harness.core.folders import ROOT
 from harness.kernel import tree
+from harness.kernel.toolchain import compile_like_mm_init
 from harness.replay import build
 from harness.replay.device import PROGRAM
 from harness.replay.drain import Code
@@ -22,6 +23,6 @@ def test_each_memcpy_flushcache_is_a_movnti(
     config = build.CONFIGS[name]
     need(config.missing())
     kernel = PROGRAM.build_objects(chosen, trees.series, name)
-    made = kernel.compile(ROOT / "probes/flushcache.c", tmp_path / "flushcache.o")
+    made = compile_like_mm_init(kernel.out, ROOT / "probes/flushcache.c", tmp_path / "flushcache.o")
     code = [instruction.name for instruction in Code(made).list_body("set_entry")]
     assert code.count("movnti") == 2, code
