@@ -32,6 +32,29 @@ FLAGS = (
     *("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"),
     *("-static", "-no-pie", "-fno-pie", "-Wl,--no-warn-rwx-segments"),
 )
+# Gives each symbol a page of its own, and lists their names for crash.c.
+UNEXPECTED = """\
+.section .unexpected, "aw", %nobits
+.balign 4096
+.globl unexpected_start, unexpected_end, unexpected_names
+unexpected_start:
+.irp symbol, {symbols}
+\t.globl \\symbol
+\t\\symbol: .skip 4096
+.endr
+unexpected_end:
+.skip 4096
+.section .rodata.unexpected, "a"
+.balign 8
+unexpected_names:
+.irp name, {names}
+\t.pushsection .rodata.names, "a"
+\t1: .string "\\name"
+\t.popsection
+\t.quad 1b
+.endr
+.section .note.GNU-stack, "", %progbits
+"""
 # Of no use in user space, or in the way of the linker.
 DROPPED = (".modinfo", ".discard*", ".note*", ".initcall*", ".eh_frame")
 
@@ -98,34 +121,6 @@ class Objects:
     def copy_object(self, source: Path, made: Path, *words: str) -> None:
         """Make an object of another one, or of itself, by objcopy with words."""
         run([self.tool("objcopy"), *words, source, made], f"objcopy {made.name}")
-
-
-def list_unexpected(names: Sequence[str]) -> str:
-    """Return assembly that gives each name a page of its own and lists them for crash.c."""
-    pages = [f".globl {name}\n{name}: .skip 4096" for name in names]
-    strings = [
-        f"\t.quad {number}f\n\t.pushsection .rodata.names\n"
-        f'{number}:\t.string "{name.removeprefix("k_")}"\n\t.popsection'
-        for number, name in enumerate(names)
-    ]
-    return "\n".join(
-        [
-            '.section .unexpected, "aw", %nobits',
-            ".balign 4096",
-            ".globl unexpected_start, unexpected_end, unexpected_names",
-            "unexpected_start:",
-            *pages,
-            "unexpected_end:",
-            ".skip 4096",
-            '.section .rodata.names, "a"',
-            '.section .rodata.unexpected, "a"',
-            ".balign 8",
-            "unexpected_names:",
-            *strings,
-            '.section .note.GNU-stack, "", %progbits',
-            "",
-        ]
-    )
 
 
 def mutate_object(
@@ -296,9 +291,10 @@ class Program:
 
     def link_program(self, kernel: Objects, sides: Sequence[Path], made: Path) -> Path:
         """Link the kernels with the user-space half; made appears only when it is whole."""
-        undefined = kernel.list_undefined(sides)
+        symbols = sorted(kernel.list_undefined(sides) - {*self.imported})
+        names = ", ".join(symbol.removeprefix("k_") for symbol in symbols)
         assembly, part = made.with_suffix(".S"), made.with_suffix(".tmp")
-        assembly.write_text(list_unexpected(sorted(undefined - set(self.imported))))
+        assembly.write_text(UNEXPECTED.format(symbols=", ".join(symbols), names=names))
         own = {*self.folder.glob("*.c")} - {self.folder / "shim.c"}
         sources = sorted([*REPLAY.glob("*.c"), *own])
         gcc = [kernel.tool("gcc"), *FLAGS]
