@@ -17,7 +17,7 @@ from pathlib import Path
 
 from checks import kunit
 from checks.compile import list_touched
-from harness.bench.measure import read_boot
+from harness.bench.measure import name_console
 from harness.core.architectures import LLVM
 from harness.core.command import run
 from harness.core.options import Options
@@ -200,11 +200,13 @@ def rebind_devices(
 
     Raises UserError for any report, and when the console is not complete and clean.
     """
-    where = "mem" if checker.in_ram else "dev"
-    words = f"zdm.do=rebind zdm.rebinds={checker.rebinds} zdm.map={where}"
-    text, log = checker.boot(options, kernel, trees, image, "rebinds", words, checker.devices)
-    what = f"rebinds in the {kernel.name} kernel"
-    return read_boot(text, kernel, checker.rebinds, checker.pages, what, log)
+    log = prepare_log(options, f"{checker.name}-rebinds")
+    words = (
+        f"zdm.do=rebind zdm.rebinds={checker.rebinds} zdm.map={'mem' if checker.in_ram else 'dev'}"
+    )
+    text = checker.boot(kernel, trees, image, checker.devices, words, log)
+    with name_console(f"rebinds in the {kernel.name} kernel", log):
+        return console.read_times(text, kernel.release, checker.rebinds, checker.pages)
 
 
 def run_control(

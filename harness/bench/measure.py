@@ -5,7 +5,7 @@ import contextlib
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,14 +103,6 @@ def name_console(what: str, log: Path) -> Iterator[None]:
         raise UserError(f"{what}: {error} (whole console: {log})") from None
 
 
-def read_boot(
-    text: str, kernel: Kernel, rebinds: int, pages: Mapping[str, int], what: str, log: Path
-) -> dict[str, console.Times]:
-    """Return the times in a console's text; Raises UserError where read_times() objects."""
-    with name_console(what, log):
-        return console.read_times(text, kernel.release, rebinds, pages)
-
-
 def measure_boot(
     options: Options, kernel: Kernel, image: Path, accelerator: str, log: Path, what: str
 ) -> dict[str, console.Times]:
@@ -120,7 +112,9 @@ def measure_boot(
     guest = Guest(kernel, image, accelerator, options.gib, words, devices=devices)
     limit = 300 + options.gib * options.rebinds * len(devices) / 10
     text = boot_guest(guest, log, report_progress(options, what), limit)
-    return read_boot(text, kernel, options.rebinds, count_pages(devices, options.gib), what, log)
+    pages = count_pages(devices, options.gib)
+    with name_console(what, log):
+        return console.read_times(text, kernel.release, options.rebinds, pages)
 
 
 def boot_all(options: Options, setup: Setup, logs: Path) -> list[dict[str, object]]:
@@ -139,11 +133,11 @@ def boot_all(options: Options, setup: Setup, logs: Path) -> list[dict[str, objec
     return boots
 
 
-def measure_kernels(options: Options) -> Path:
-    """Build what is needed, boot both kernels in turn, and return the folder of the measurement.
+def run_bench(options: Options) -> None:
+    """Build what is needed, boot both kernels in turn, and write and print what they tell.
 
-    It holds samples.json and the consoles, and appears whole or not at all. Raises UserError when
-    a build or a boot fails.
+    The folder of samples.json and the consoles appears whole or not at all; table and plot are
+    added to it. Raises UserError when a build or a boot fails.
     """
     devices = list_devices(options.arch)
     need_memory(options.gib, devices)
@@ -156,14 +150,7 @@ def measure_kernels(options: Options) -> Path:
             "boots": boot_all(options, setup, new),
         }
         (new / "samples.json").write_text(json.dumps(samples, indent=1) + "\n")
-    return folder
-
-
-def run_bench(options: Options) -> None:
-    """Measure, write table and plot, and print the table; Raises UserError as the stages do."""
-    folder = measure_kernels(options)
     announce("writing the table and the plot")
-    samples = json.loads((folder / "samples.json").read_text())
     table = format_table(samples)
     (folder / "table.txt").write_text(table)
     print(f"\n{table}")

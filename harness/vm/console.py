@@ -93,18 +93,6 @@ def split_console(console: str, release: str) -> list[str]:
     return lines
 
 
-def read_rebind(times: Times, name: str, rebinds: int, match: re.Match[str]) -> None:
-    """Add a rebind that the selftest reports; Raises BadConsole if it is not the next one."""
-    times.memmap.append(int(match["memmap"]))
-    times.bind.append(float(match["bind"]))
-    due = len(times.memmap)
-    if (int(match["number"]), int(match["of"])) != (due, rebinds):
-        raise BadConsole(
-            f"rebind {due}/{rebinds} of {name} was expected, "
-            f"{match['number']}/{match['of']} was reported"
-        )
-
-
 def read_times(
     console: str, release: str, rebinds: int, pages: Mapping[str, int]
 ) -> dict[str, Times]:
@@ -136,11 +124,13 @@ def read_times(
                     f"a rebind names a device that the guest does not have: {match[0]}"
                 )
             name = [*pages][int(match["device"])]
-            read_rebind(found[name], name, rebinds, match)
+            found[name].memmap.append(int(match["memmap"]))
+            found[name].bind.append(float(match["bind"]))
+            due, told = f"{len(found[name].bind)}/{rebinds}", f"{match['number']}/{match['of']}"
+            if told != due:
+                raise BadConsole(f"rebind {due} of {name} was expected, {told} was reported")
             selftest.append((name, int(match["memmap"]), int(match["pages"])))
     bound = [name for name, *_ in firsts]
-    if foreign := set(bound) - pages.keys():
-        raise BadConsole(f"{foreign.pop()} was bound, but the guest has no such device")
     for name, times in found.items():
         if bound.count(name) != 1:
             raise BadConsole(
@@ -155,6 +145,6 @@ def read_times(
             f"the selftest's {len(selftest)} rebinds disagree"
         )
     for name, _, count in firsts + selftest:
-        if count != pages[name]:
-            raise BadConsole(f"{count} pages of {name} were initialised, but it has {pages[name]}")
+        if count != (have := pages.get(name)):
+            raise BadConsole(f"{count} pages of {name} were initialised, but it has {have}")
     return found

@@ -49,15 +49,10 @@ class Monitor:
             with connection.makefile("rw") as stream:
                 for request in ({"execute": "qmp_capabilities"}, command):
                     print(json.dumps(request), file=stream, flush=True)
-                    answer = next(read_answers(stream))
+                    # Without the greeting and events.
+                    told = map(json.loads, stream)
+                    answer = next(one for one in told if one.keys() & {"return", "error"})
         return answer.get("error", answer.get("return"))
-
-
-def read_answers(stream: Iterator[str]) -> Iterator[dict[str, object]]:
-    """Yield the answers to requests, without the greeting and events."""
-    for answer in map(json.loads, stream):
-        if "return" in answer or "error" in answer:
-            yield answer
 
 
 @contextmanager

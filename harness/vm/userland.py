@@ -29,18 +29,11 @@ def find_program(program: str, installer: str = "setup") -> Path:
     return Path(found)
 
 
-def list_libraries(program: Path) -> list[Path]:
-    """Return the dynamic loader and the shared libraries that a program of the host needs."""
-    return [
-        Path(name) for name in re.findall(r"(/\S+) \(0x", run(["ldd", program], f"ldd {program}"))
-    ]
-
-
 def pack_programs(*programs: Path) -> dict[str, bytes]:
     """Return programs of the host and the libraries that they need, by their path in the guest."""
     files = {f"bin/{program.name}": program.read_bytes() for program in programs}
-    libraries = {library for program in programs for library in list_libraries(program)}
-    return files | {str(library)[1:]: library.read_bytes() for library in libraries}
+    libraries = re.findall(r"(/\S+) \(0x", run(["ldd", *programs], "ldd"))
+    return files | {library[1:]: Path(library).read_bytes() for library in libraries}
 
 
 def unpack_packages(options: Options) -> Path:
@@ -91,9 +84,7 @@ def collect_needed(root: Path, program: Path) -> dict[str, bytes]:
 def collect_own() -> dict[str, bytes]:
     """Return the host's programs with libraries, by path; Raises UserError if one is missing."""
     busybox, *tools = map(find_program, PROGRAMS)
-    if "not a dynamic executable" not in run(
-        ["sh", "-c", f"ldd {busybox} 2>&1 || :"], "ldd busybox"
-    ):
+    if "not a dynamic executable" not in run(["ldd", busybox], "ldd busybox", fine=(0, 1)):
         raise UserError(f"{busybox} is not static: install busybox-static")
     return {"bin/busybox": busybox.read_bytes()} | pack_programs(*tools)
 

@@ -146,7 +146,7 @@ def boot_one(options: Options, setup: Setup, logs: Path, *_: object) -> list[Any
 
 @pytest.mark.parametrize(
     ("stage", "boots", "name"),
-    [(measure.measure_kernels, (measure, "boot_all"), "bench"),
+    [(measure.run_bench, (measure, "boot_all"), "bench"),
      (boot.run_boots, (boot, "boot_shapes"), "bench-boot")],
 )  # fmt: skip
 def test_console_of_a_failed_boot_is_there(
