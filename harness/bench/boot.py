@@ -16,7 +16,6 @@ from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.core.stages import run_stage
-from harness.kernel.images import Kernel
 from harness.vm.guest import RAM_GIB, Guest, announce_stage, boot_guest, need_memory
 
 # CPUs and nodes of each guest.
@@ -43,31 +42,24 @@ class Run:
         return f"CPUs: {self.cpus}, nodes: {self.nodes}"
 
 
-def boot_shape(
-    setup: Setup, kernel: Kernel, gib: int, cpus: int, nodes: int, log: Path, what: str
-) -> Boot:
-    """Boot once and return what the kernel tells; Raises UserError unless the console is clean."""
-    # With a random place of the kernel, memory is split in other ways in each boot.
-    words = "zdm.do=zones nokaslr"
-    guest = Guest(kernel, setup.image, setup.accelerator, 0, words, gib, cpus=cpus, nodes=nodes)
-    text = boot_guest(guest, log, functools.partial(announce_stage, what), LIMIT, SILENCE)
-    with name_console(what, log):
-        return read_boot(text, kernel.release, nodes)
-
-
 def boot_shapes(options: Options, setup: Setup, logs: Path) -> list[Run]:
-    """Boot base, series, base, series... in each shape; Raises UserError as boot_shape() does."""
+    """Boot base, series, base, series... in each shape; Raises UserError unless all are clean."""
     runs: list[Run] = []
     of = 2 * setup.boots * len(SHAPES)
-    for number in range(1, setup.boots + 1):
-        for cpus, nodes in SHAPES:
-            for name, kernel in zip(("base", "series"), setup.pair, strict=True):
-                guest = f"CPUs: {cpus}, nodes: {nodes}"
-                what = f"boot {len(runs) + 1}/{of} ({kernel.name}, {guest}, {setup.accelerator})"
-                announce(what)
-                log = logs / f"{number}-{cpus}-{nodes}-{name}.log"
-                boot = boot_shape(setup, kernel, options.ram_gib, cpus, nodes, log, what)
-                runs.append(Run(name, cpus, nodes, boot))
+    kernels = zip(("base", "series"), setup.pair, strict=True)
+    turns = itertools.product(range(1, setup.boots + 1), SHAPES, kernels)
+    for number, (cpus, nodes), (name, kernel) in turns:
+        shape = f"CPUs: {cpus}, nodes: {nodes}"
+        what = f"boot {len(runs) + 1}/{of} ({kernel.name}, {shape}, {setup.accelerator})"
+        announce(what)
+        log = logs / f"{number}-{cpus}-{nodes}-{name}.log"
+        head = kernel, setup.image, setup.accelerator
+        # With a random place of the kernel, memory is split in other ways in each boot.
+        words = "zdm.do=zones nokaslr"
+        guest = Guest(*head, words=words, ram_gib=options.ram_gib, cpus=cpus, nodes=nodes)
+        text = boot_guest(guest, log, functools.partial(announce_stage, what), LIMIT, SILENCE)
+        with name_console(what, log):
+            runs.append(Run(name, cpus, nodes, read_boot(text, kernel.release, nodes)))
     return runs
 
 
