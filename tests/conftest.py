@@ -4,23 +4,22 @@
 import functools
 import itertools
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support import Build, Stage, make_fixtures, need
+from support import Build, Built, Pair, Stage, need
 
 from harness.core import command, folders, options
 from harness.kernel import export, images, source, tree
 from harness.kernel.config import MEASURED, KernelConfig
-from harness.replay.device import PROGRAM
+from harness.replay.build import Objects, Program
 from harness.vm import initramfs
 
 sys.dont_write_bytecode = True
-# Those of `make replay`, which several files use.
-built, pair = make_fixtures(PROGRAM)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -87,6 +86,31 @@ def build(chosen: options.Options, trees: tree.Trees) -> Build:
     def made(name: str, config: KernelConfig = MEASURED) -> images.Kernel:
         need(config.missing())
         return images.build_kernel(chosen, name, getattr(trees, name), config)
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def built(chosen: options.Options, trees: tree.Trees) -> Built:
+    """Return a function that builds a replay program once, or skips where a tool is missing."""
+
+    @functools.cache
+    def made(program: Program, name: str) -> Path:
+        config = program.configs[name]
+        runner = config.tools.architecture.runner
+        need(config.missing() + [tool for tool in runner if not shutil.which(tool)])
+        return program.build(chosen, trees, name)
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def pair(chosen: options.Options, trees: tree.Trees) -> Pair:
+    """Return a function that builds both kernels of a replay program once."""
+
+    @functools.cache
+    def made(program: Program, name: str) -> tuple[Objects, Objects]:
+        return program.build_pair(chosen, trees, name)
 
     return made
 

@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Functions that several test files call."""
 
-import email
-import email.policy
-import functools
 import json
-import shutil
 import subprocess
 from collections.abc import Callable, Iterable
 from email.message import EmailMessage
@@ -17,19 +13,17 @@ import pytest
 from harness.core.architectures import get_machine
 from harness.core.command import make_environment
 from harness.core.folders import ROOT
-from harness.core.options import Options
 from harness.kernel.config import KernelConfig
 from harness.kernel.images import Kernel
 from harness.kernel.topics import SERIES, list_files, list_topics
-from harness.kernel.tree import Trees
 from harness.replay.build import DEFAULT, Objects, Program
 
 Stage = Callable[..., "subprocess.CompletedProcess[str]"]
 # What builds base or series, with a configuration or as it is measured: a fixture of conftest.py.
 Build = Callable[..., Kernel]
-# What builds the replay program of a configuration, and both its kernels.
-Built = Callable[[str], Path]
-Pair = Callable[[str], tuple[Objects, Objects]]
+# What builds a replay program in a configuration, and both its kernels: fixtures of conftest.py.
+Built = Callable[[Program, str], Path]
+Pair = Callable[[Program, str], tuple[Objects, Objects]]
 MAILS = sorted(SERIES.glob("*/[0-9]*.patch"))
 PATCHES = [patch for topic in list_topics() for patch in list_files(topic)]
 
@@ -38,33 +32,6 @@ def need(missing: list[str]) -> None:
     """Skip the test if programs that it needs are not installed."""
     if missing:
         pytest.skip(f"{', '.join(missing)} not installed")
-
-
-def need_machine(arch: str) -> None:
-    """Skip the test if QEMU for an architecture, or its firmware, is not installed."""
-    machine = get_machine(arch)
-    files = (machine.qemu, str(machine.firmware))
-    need([file for file in files if not shutil.which(file, os.F_OK)])
-
-
-def make_fixtures(program: Program) -> tuple[Any, Any]:
-    """Return two fixtures that build a program, and both kernels, once, or skip the test."""
-
-    @pytest.fixture(scope="session")
-    def built(chosen: Options, trees: Trees) -> Built:
-        def make(name: str) -> Path:
-            config = program.configs[name]
-            runner = config.tools.architecture.runner
-            need(config.missing() + [tool for tool in runner if not shutil.which(tool)])
-            return program.build(chosen, trees, name)
-
-        return functools.cache(make)
-
-    @pytest.fixture(scope="session")
-    def pair(chosen: Options, trees: Trees) -> Pair:
-        return functools.cache(lambda name: program.build_pair(chosen, trees, name))
-
-    return built, pair
 
 
 # The lists that choose() got as short, with all names that each was compared with.

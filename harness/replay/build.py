@@ -27,6 +27,7 @@ from harness.kernel.tree import Trees
 
 REPLAY = ROOT / "replay"
 EXPORTED = "replay_side"
+MAIN = "mm/mm_init.c"
 # How the user-space half is compiled and linked.
 FLAGS = (
     *("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"),
@@ -123,18 +124,16 @@ class Objects:
         run([self.tool("objcopy"), *words, source, made], f"objcopy {made.name}")
 
 
-def mutate_object(
-    after: Objects, name: str, edits: Sequence[Sequence[str]], file: str = "mm/mm_init.c"
-) -> Path:
-    """Return the object of the series' FILE after edits, pairs of an old and a new text.
+def mutate_object(after: Objects, name: str, mutation: Mapping[str, Any]) -> Path:
+    """Return an object of the series after a mutation, such as those of replay/*/mutations.toml.
 
-    FILE is a C or an assembly file, or the header of a C file.
-
-    Raises UserError if an old text does not occur exactly once.
+    "edits" are pairs of an old and a new text in "file", else in mm/mm_init.c: a C or an assembly
+    file, or the header of a C file. Raises UserError if an old text does not occur exactly once.
     """
+    file = mutation.get("file", MAIN)
     original = after.tree / file
     text = original.read_text()
-    for old, new in edits:
+    for old, new in mutation["edits"]:
         if text.count(old) != 1:
             raise UserError(
                 f"mutation {name}: {text.count(old)} times in {file}, not once: {old!r}"
@@ -151,7 +150,8 @@ def mutate_object(
     return compile_like_mm_init(after.out, source, source.with_suffix(".o"), *flags)
 
 
-@dataclass(frozen=True)
+# Programs are compared by identity, so that they can be keys.
+@dataclass(frozen=True, eq=False)
 class Program:
     """What is replayed: objects of a kernel, and a folder with their shim and a user-space half.
 
@@ -240,16 +240,12 @@ class Program:
         return made
 
     def build_mutant(
-        self,
-        before: Objects,
-        after: Objects,
-        name: str,
-        edits: Sequence[Sequence[str]],
-        file: str = "mm/mm_init.c",
+        self, before: Objects, after: Objects, name: str, mutation: Mapping[str, Any]
     ) -> Path:
-        """Return a program whose series has edits in FILE; see mutate_object()."""
+        """Return a program whose series has a mutation; see mutate_object()."""
         # A change of a header is seen in the object of its C file.
-        changed = {file.rpartition(".")[0]: mutate_object(after, name, edits, file)}
+        part = mutation.get("file", MAIN).rpartition(".")[0]
+        changed = {part: mutate_object(after, name, mutation)}
         mutant = self.link_side(after, "mutant", "series", changed)
         sides = [self.link_side(before, "base"), mutant]
         return self.link_program(after, sides, after.out / name)

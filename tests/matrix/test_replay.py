@@ -12,7 +12,7 @@ from support import Built, Pair, choose, need, race, replay
 
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
-from harness.replay import build
+from harness.replay import boot, build, copy, demotion
 from harness.replay.device import PROGRAM
 from harness.replay.drain import CHUNK, find_undrained
 
@@ -28,7 +28,7 @@ SHORT = (
 
 @pytest.mark.parametrize("name", choose(build.CONFIGS, SHORT))
 def test_same_memmap(built: Built, name: str) -> None:
-    made = built(name)
+    made = built(PROGRAM, name)
     size, holds = LAYOUT.get(name, (64, "mask"))
     told = replay(made, "info", config=build.CONFIGS[name]).stdout
     assert f"struct page of {size} bytes, compound_info is a {holds}," in told
@@ -49,11 +49,11 @@ def test_same_memmap(built: Built, name: str) -> None:
 def test_copies_are_drained(pair: Pair, name: str) -> None:
     """In each configuration that streams: with KMSAN, and on arm64, memcpy_nt() is memcpy()."""
     need(build.CONFIGS[name].missing())
-    assert not find_undrained(pair(name)[1].out / "mm/mm_init.o", CHUNK)
+    assert not find_undrained(pair(PROGRAM, name)[1].out / "mm/mm_init.o", CHUNK)
 
 
 def test_nothing_to_drain(pair: Pair) -> None:
-    told = find_undrained(pair("default")[0].out / "mm/mm_init.o")
+    told = find_undrained(pair(PROGRAM, "default")[0].out / "mm/mm_init.o")
     assert told == "memmap_init_zone_device() has no MOVNTI"
 
 
@@ -63,7 +63,7 @@ def test_nothing_to_drain(pair: Pair) -> None:
 )
 def test_mutation_is_disassembled(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
-    changed = build.mutate_object(pair("default")[1], name, mutation["edits"])
+    changed = build.mutate_object(pair(PROGRAM, "default")[1], name, mutation)
     assert find_undrained(changed, CHUNK) == mutation["says"]
 
 
@@ -73,12 +73,8 @@ def test_mutation_is_disassembled(pair: Pair, name: str) -> None:
 )
 def test_mutation_is_found(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
-    made = PROGRAM.build_mutant(
-        *pair(mutation.get("config", "default")),
-        name,
-        mutation["edits"],
-        mutation.get("file", "mm/mm_init.c"),
-    )
+    kernels = pair(PROGRAM, mutation.get("config", "default"))
+    made = PROGRAM.build_mutant(*kernels, name, mutation)
     done = replay(made, "random", "3000")
     assert done.returncode == 1, done.stdout + done.stderr
     where, what = done.stdout.splitlines()[1:3]
@@ -95,7 +91,7 @@ def test_mutation_is_found(pair: Pair, name: str) -> None:
 
 def test_mutation_that_fits_nowhere(pair: Pair) -> None:
     with pytest.raises(UserError, match="mutation gone: 0 times in mm/mm_init.c"):
-        PROGRAM.build_mutant(*pair("default"), "gone", [["no such text", ""]])
+        PROGRAM.build_mutant(*pair(PROGRAM, "default"), "gone", {"edits": [["no such text", ""]]})
 
 
 @pytest.mark.parametrize(
@@ -111,42 +107,50 @@ def test_mutation_that_fits_nowhere(pair: Pair) -> None:
 )
 def test_fault_in_the_kernel(pair: Pair, statement: str, message: str) -> None:
     entry = "	if (WARN_ON_ONCE(!pgmap || zone_idx != ZONE_DEVICE))\n"
-    done = replay(
-        PROGRAM.build_mutant(*pair("default"), "fault", [[entry, f"	{statement}\n{entry}"]]),
-        "random",
-        "1",
-    )
+    fault = {"edits": [[entry, f"	{statement}\n{entry}"]]}
+    made = PROGRAM.build_mutant(*pair(PROGRAM, "default"), "fault", fault)
+    done = replay(made, "random", "1")
     assert done.returncode == 3 and done.stderr.count("\n") == 1
     assert done.stderr.startswith("replay: type=") and message in done.stderr
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("program", "words", "message"),
     [
-        (["random", "many"], '"many" is no number'),
-        (["race", "0"], "a device has GiB: 1 to 65536"),
-        (["race", "1", "0-19"], "orders go from 0 to 18"),
-        (
-            ["race", "1", "7d"],
-            "order 7 has no deduplicated memmap: that needs more than 128 pages",
-        ),
-        (["race", "1", "0", "0"], "rounds: 1 to 1000"),
-        (["race", "1", "0", "1", "/no/such/folder/x"], "cannot write /no/such/folder/x"),
-        (["case", "order=19"], "order 19 is above 18"),
-        (["case", "colour=red"], 'a case has no "colour"'),
-        (["case", "type=floppy"], 'no pgmap type "floppy"'),
-        (["case", "poison=sweet"], '"sweet" in a case is none of ones, zero, random'),
-        (["case", "pages=0x10,reserve=0x20"], "reserve + offset <= pages"),
-        ([], "usage: replay matrix"),
+        (PROGRAM, "random many", '"many" is no number'),
+        (PROGRAM, "race 0", "a device has GiB: 1 to 65536"),
+        (PROGRAM, "race 1 0-19", "orders go from 0 to 18"),
+        (PROGRAM, "race 1 7d", "order 7 has no deduplicated memmap: that needs more than 128 "),
+        (PROGRAM, "race 1 0 0", "rounds: 1 to 1000"),
+        (PROGRAM, "race 1 0 1 /no/such/folder/x", "cannot write /no/such/folder/x"),
+        (PROGRAM, "case order=19", "order 19 is above 18"),
+        (PROGRAM, "case colour=red", 'a case has no "colour"'),
+        (PROGRAM, "case type=floppy", 'no pgmap type "floppy"'),
+        (PROGRAM, "case poison=sweet", '"sweet" in a case is none of ones, zero, random'),
+        (PROGRAM, "case pages=0x10,reserve=0x20", "reserve + offset <= pages"),
+        (PROGRAM, "threads 0 matrix", "threads: 1 to 64"),
+        (PROGRAM, "parallel 64", "a device has 128 MiB to 65536 GiB"),
+        (PROGRAM, "devices 1", "there are 2 devices or more"),
+        (PROGRAM, "devices 2 1024 9", "small devices have whole compound pages"),
+        (PROGRAM, "devices 2 1000 18d", "small devices have whole compound pages"),
+        (PROGRAM, "", "usage: replay matrix"),
+        (boot.PROGRAM, "random deferred many", '"many" is no number'),
+        (boot.PROGRAM, "matrix many", "say what: deferred, online or hugetlb"),
+        (boot.PROGRAM, "race online 0", "a zone has GiB: 1 to 256"),
+        (boot.PROGRAM, "", "usage: boot matrix"),
+        (copy.PROGRAM, "race 4", "a race takes MiB: 8 or more"),
+        (copy.PROGRAM, "", "usage: copy check"),
+        (demotion.PROGRAM, "race 0", "a race takes GiB: 1 to 256"),
+        (demotion.PROGRAM, "", "usage: demotion check"),
     ],
 )
-def test_bad_words(built: Built, words: list[str], message: str) -> None:
-    done = replay(built("default"), *words)
+def test_bad_words(built: Built, program: build.Program, words: str, message: str) -> None:
+    done = replay(built(program, "default"), *words.split())
     assert done.returncode == 2 and message in done.stderr
 
 
 def test_stands_alone(built: Built, tmp_path: Path) -> None:
-    made = Path(shutil.copy(built("default"), tmp_path))
+    made = Path(shutil.copy(built(PROGRAM, "default"), tmp_path))
     assert (
         b"INTERP"
         not in subprocess.run(["readelf", "-l", made], capture_output=True, check=True).stdout
@@ -159,14 +163,14 @@ def test_stands_alone(built: Built, tmp_path: Path) -> None:
 
 def test_random_cases_follow_the_seed(built: Built) -> None:
     first, again, other = (
-        replay(built("default"), "random", "200", seed).stdout.splitlines()[1]
+        replay(built(PROGRAM, "default"), "random", "200", seed).stdout.splitlines()[1]
         for seed in ("7", "7", "8")
     )
     assert first == again != other
 
 
 def test_race(built: Built, tmp_path: Path) -> None:
-    samples = race(built("default"), tmp_path, "race", "1", "0,9,9d")
+    samples = race(built(PROGRAM, "default"), tmp_path, "race", "1", "0,9,9d")
     raced = [
         (result["order"], result["deduplicated"], result["pages"]) for result in samples["results"]
     ]

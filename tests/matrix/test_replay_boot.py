@@ -6,10 +6,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from support import Built, Pair, choose, make_fixtures, need, race, replay
+from support import Built, Pair, choose, need, race, replay
 
 from harness.core.folders import ROOT
 from harness.replay import boot, build, hugetlb, online
+from harness.replay.boot import PROGRAM
 from harness.replay.drain import find_undrained
 from harness.replay.run import Replay
 
@@ -30,12 +31,11 @@ DRAINED = {
     "online": ("mm/mm_init", "memmap_init_online", ""),
     "hugetlb": ("mm/hugetlb", "hugetlb_folio_init_tail_vmemmap", ""),
 }
-built, pair = make_fixtures(boot.PROGRAM)
 
 
 @pytest.mark.parametrize("name", choose(boot.CONFIGS, SHORT))
 def test_same_boot(built: Built, name: str) -> None:
-    made = built(name)
+    made = built(PROGRAM, name)
     told = replay(made, "info").stdout
     assert ("check_pages=" in told) == ("JUMP_LABEL" not in boot.CONFIGS[name].text())
     assert ("page_ref_set" in told) == (name == "trace")
@@ -58,7 +58,7 @@ def test_copies_are_drained_before_they_are_freed(pair: Pair, name: str, what: s
     need(boot.CONFIGS[name].missing())
     part, *drained = DRAINED[what]
     if (what, name) != ("hugetlb", "pageblock"):
-        assert not find_undrained(pair(name)[1].out / f"{part}.o", *drained)
+        assert not find_undrained(pair(PROGRAM, name)[1].out / f"{part}.o", *drained)
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_copies_are_drained_before_they_are_freed(pair: Pair, name: str, what: s
 )
 def test_mutation_is_disassembled(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
-    part, *drained = DRAINED[mutation.get("what", "deferred")]
-    changed = build.mutate_object(pair("default")[1], name, mutation["edits"], f"{part}.c")
+    _, *drained = DRAINED[mutation.get("what", "deferred")]
+    changed = build.mutate_object(pair(PROGRAM, "default")[1], name, mutation)
     assert mutation["says"] in find_undrained(changed, *drained)
 
 
@@ -78,12 +78,8 @@ def test_mutation_is_disassembled(pair: Pair, name: str) -> None:
 )
 def test_mutation_is_found(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
-    made = boot.PROGRAM.build_mutant(
-        *pair(mutation.get("config", "default")),
-        name,
-        mutation["edits"],
-        mutation.get("file", "mm/mm_init.c"),
-    )
+    kernels = pair(PROGRAM, mutation.get("config", "default"))
+    made = PROGRAM.build_mutant(*kernels, name, mutation)
     what = mutation.get("what", "deferred")
     done = replay(made, "random", what, "0", "60")
     assert done.returncode == 1, done.stdout + done.stderr
@@ -99,7 +95,7 @@ def test_mutation_is_found(pair: Pair, name: str) -> None:
 
 
 def test_threads(built: Built, tmp_path: Path) -> None:
-    results = race(built("default"), tmp_path, "threads", "1")["results"]
+    results = race(built(PROGRAM, "default"), tmp_path, "threads", "1")["results"]
     threads = [result["threads"] for result in results]
     assert threads == sorted({1, *threads}) and threads[-1] == len(os.sched_getaffinity(0))
     for result in results:
@@ -110,7 +106,7 @@ def test_threads(built: Built, tmp_path: Path) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("what", ["deferred", "online"])
 def test_instructions_are_counted(built: Built, what: str) -> None:
-    told = replay(built("default"), "count", what).stdout.splitlines()
+    told = replay(built(PROGRAM, "default"), "count", what).stdout.splitlines()
     assert [line.rpartition(": ")[0] for line in told] == [
         f"{what}, {kernel}" for kernel in ("base", "series", "fallback")
     ]
@@ -119,24 +115,10 @@ def test_instructions_are_counted(built: Built, what: str) -> None:
 
 def test_page_that_no_thread_frees_is_found(pair: Pair) -> None:
     chunk = "deferred_init_memmap_chunk(start_pfn, end_pfn{}, zone, true);"
-    edits = [[chunk.format(""), chunk.format(" - 1")]]
-    made = boot.PROGRAM.build_mutant(*pair("default"), "page-too-few", edits)
+    fault = {"edits": [[chunk.format(""), chunk.format(" - 1")]]}
+    made = PROGRAM.build_mutant(*pair(PROGRAM, "default"), "page-too-few", fault)
     done = replay(made, "threads", "1", "1")
     assert done.returncode == 2 and "series freed 262143 pages of 262144" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["random", "deferred", "many"], '"many" is no number'),
-        (["matrix", "many"], "say what: deferred, online or hugetlb"),
-        (["race", "online", "0"], "a zone has GiB: 1 to 256"),
-        ([], "usage: boot matrix"),
-    ],
-)
-def test_bad_words(built: Built, words: list[str], message: str) -> None:
-    done = replay(built("default"), *words)
-    assert done.returncode == 2 and message in done.stderr
 
 
 RACES = [
@@ -148,7 +130,7 @@ RACES = [
 
 @pytest.mark.parametrize(("raced", "whats"), RACES)
 def test_race(built: Built, tmp_path: Path, raced: Replay, whats: list[str]) -> None:
-    samples = race(built("default"), tmp_path, *raced.races[0][:2], "1")
+    samples = race(built(PROGRAM, "default"), tmp_path, *raced.races[0][:2], "1")
     assert [result["what"] for result in samples["results"]] == whats
     for result in samples["results"]:
         assert list(result["samples"]) == ["base", "series", "fallback", "limit"]

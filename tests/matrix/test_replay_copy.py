@@ -4,57 +4,58 @@
 from pathlib import Path
 
 import pytest
-from support import Built, Pair, choose, make_fixtures, race, replay
+from support import Built, Pair, choose, race, replay
 
 from harness.kernel.toolchain import compile_like_mm_init
 from harness.replay import build, copy
+from harness.replay.copy import PROGRAM
 
 NAMES = ["memcpy", "copy_to_nontemporal", "__memcpy_flushcache", "memcpy_nt"]
 UNCACHED = "arch/x86/lib/copy_user_uncached_64"
-built, pair = make_fixtures(copy.PROGRAM)
 
 
-@pytest.mark.parametrize("name", choose(copy.PROGRAM.configs, ("default",)))
+@pytest.mark.parametrize("name", choose(PROGRAM.configs, ("default",)))
 def test_every_byte(built: Built, name: str) -> None:
-    assert replay(built(name), "info").stdout.startswith(f"{', '.join(NAMES)}\n")
-    done = replay(built(name), "check")
+    assert replay(built(PROGRAM, name), "info").stdout.startswith(f"{', '.join(NAMES)}\n")
+    done = replay(built(PROGRAM, name), "check")
     assert not done.returncode and "every byte as it must be" in done.stdout, done
 
 
 def test_wrong_word_is_found(pair: Pair) -> None:
     edits = [["21:	movnti %r9,8(%rdi)\n", "21:	movnti %r8,8(%rdi)\n"]]
-    before, after = pair("default")
+    fault = {"file": f"{UNCACHED}.S", "edits": edits}
+    before, after = pair(PROGRAM, "default")
     # The base's routine is raced, so the base gets the fault.
-    changed = {UNCACHED: build.mutate_object(before, "word", edits, f"{UNCACHED}.S")}
-    mutant = copy.PROGRAM.link_side(before, "mutant", "base", changed)
-    sides = [mutant, copy.PROGRAM.link_side(after, "series")]
-    done = replay(copy.PROGRAM.link_program(after, sides, after.out / "word"), "check")
+    changed = {UNCACHED: build.mutate_object(before, "word", fault)}
+    mutant = PROGRAM.link_side(before, "mutant", "base", changed)
+    sides = [mutant, PROGRAM.link_side(after, "series")]
+    done = replay(PROGRAM.link_program(after, sides, after.out / "word"), "check")
     assert done.returncode == 1 and "DIFFERS copy_to_nontemporal: " in done.stdout
     assert "DIFFERS memcpy" not in done.stdout
 
 
 def test_short_copy_is_found(pair: Pair, tmp_path: Path) -> None:
-    before, after = pair("default")
+    before, after = pair(PROGRAM, "default")
     fault = tmp_path / "fault.h"
     fault.write_text(
         "#include <asm/string.h>\n#undef arch_memcpy_nt\n"
         "#define arch_memcpy_nt(dst, src, n) __memcpy(dst, src, (n) - !!(n))\n"
     )
-    folder, made = copy.PROGRAM.folder, after.out / "shim.o"
+    folder, made = PROGRAM.folder, after.out / "shim.o"
     words = after.out, folder / "shim.c", made, f"-I{folder}"
     try:
         compile_like_mm_init(*words, "-include", str(fault))
-        mutant = copy.PROGRAM.link_side(after, "mutant", "series")
+        mutant = PROGRAM.link_side(after, "mutant", "series")
     finally:
         compile_like_mm_init(*words)
-    sides = [copy.PROGRAM.link_side(before, "base"), mutant]
-    done = replay(copy.PROGRAM.link_program(after, sides, after.out / "short"), "check")
+    sides = [PROGRAM.link_side(before, "base"), mutant]
+    done = replay(PROGRAM.link_program(after, sides, after.out / "short"), "check")
     assert done.returncode == 1 and "DIFFERS memcpy_nt: 1 bytes to" in done.stdout
     assert "DIFFERS copy" not in done.stdout
 
 
 def test_race(built: Built, tmp_path: Path) -> None:
-    samples = race(built("default"), tmp_path, "race", "8", rounds=1)
+    samples = race(built(PROGRAM, "default"), tmp_path, "race", "8", rounds=1)
     sizes = [64 << n for n in range(16)]
     every = sizes + [size + 1 for size in sizes]
     assert [result["bytes"] for result in samples["results"]] == every
@@ -62,15 +63,3 @@ def test_race(built: Built, tmp_path: Path) -> None:
     told = copy.format_table(samples)
     assert "\n2 MiB " in told and "\n64 bytes + 1, shifted by 8 " in told
     assert copy.format_verdict(samples).startswith("copy: memcpy_nt is ")
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["race", "4"], "a race takes MiB: 8 or more"),
-        ([], "usage: copy check"),
-    ],
-)
-def test_bad_words(built: Built, words: list[str], message: str) -> None:
-    done = replay(built("default"), *words)
-    assert done.returncode == 2 and message in done.stderr

@@ -6,20 +6,20 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from support import Built, Pair, choose, make_fixtures, race, replay
+from support import Built, Pair, choose, race, replay
 
 from harness.core.folders import ROOT
 from harness.replay import demotion
+from harness.replay.demotion import PROGRAM
 
 MUTATIONS = tomllib.loads((ROOT / "replay/demotion/mutations.toml").read_text())
 # The others run in make test-all only.
 SHORT = ("default", "not-drained", "streams-to-every-node", "counts-a-line-too-few", "no-fixup")
-built, pair = make_fixtures(demotion.PROGRAM)
 
 
 @pytest.mark.parametrize("name", choose(demotion.CONFIGS, SHORT))
 def test_every_byte(built: Built, name: str) -> None:
-    done = replay(built(name), "check")
+    done = replay(built(PROGRAM, name), "check")
     assert not done.returncode and "every byte as it must be" in done.stdout, done
 
 
@@ -31,7 +31,7 @@ def need_two_cpus() -> None:
 
 def test_copies_are_drained(built: Built) -> None:
     need_two_cpus()
-    done = replay(built("default"), "publish")
+    done = replay(built(PROGRAM, "default"), "publish")
     assert not done.returncode, done.stdout + done.stderr
     assert done.stdout.count(": 0 of 50000 copies had") == done.stdout.count("\n") >= 2
 
@@ -39,9 +39,7 @@ def test_copies_are_drained(built: Built) -> None:
 @pytest.mark.parametrize("name", choose(MUTATIONS, SHORT))
 def test_mutation_is_found(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
-    made = demotion.PROGRAM.build_mutant(
-        *pair("default"), name, mutation["edits"], mutation["file"]
-    )
+    made = PROGRAM.build_mutant(*pair(PROGRAM, "default"), name, mutation)
     if mutation.get("seen_by") == "publish":
         need_two_cpus()
         assert not replay(made, "check").returncode
@@ -58,20 +56,8 @@ def test_mutation_is_found(pair: Pair, name: str) -> None:
 
 
 def test_race(built: Built, tmp_path: Path) -> None:
-    samples = race(built("default"), tmp_path, "race", "1", rounds=1)
+    samples = race(built(PROGRAM, "default"), tmp_path, "race", "1", rounds=1)
     assert {result["order"] for result in samples["results"]} == {0, 4, 9}
     for result in samples["results"]:
         assert list(result["copy"]) == list(result["read"]) == ["base", "series"]
     assert demotion.format_verdict(samples).startswith("demotion: copy ")
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["race", "0"], "a race takes GiB: 1 to 256"),
-        ([], "usage: demotion check"),
-    ],
-)
-def test_bad_words(built: Built, words: list[str], message: str) -> None:
-    done = replay(built("default"), *words)
-    assert done.returncode == 2 and message in done.stderr

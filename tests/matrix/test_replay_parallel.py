@@ -29,12 +29,12 @@ def test_same_memmap(built: Built, name: str) -> None:
         "idle 4 random 500",
         "beside random 1000",
     ):
-        compare(built(name), words)
+        compare(built(PROGRAM, name), words)
 
 
 @pytest.mark.full
 def test_matrix(built: Built) -> None:
-    compare(built("default"), "threads 3 matrix")
+    compare(built(PROGRAM, "default"), "threads 3 matrix")
 
 
 def compare(program: Path, words: str) -> None:
@@ -48,11 +48,10 @@ def compare(program: Path, words: str) -> None:
 def test_mutation_is_found(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
     if "seen_by" in mutation:
-        changed = build.mutate_object(pair("default")[1], name, mutation["edits"])
+        changed = build.mutate_object(pair(PROGRAM, "default")[1], name, mutation)
         assert find_undrained(changed, CHUNK) == mutation["says"]
         return
-    file = mutation.get("file", "mm/mm_init.c")
-    made = PROGRAM.build_mutant(*pair("default"), name, mutation["edits"], file)
+    made = PROGRAM.build_mutant(*pair(PROGRAM, "default"), name, mutation)
     for words in [["threads", "4"]] + [["beside"]] * mutation.get("beside", False):
         # Whether threads meet in a fault is up to chance: on a busy machine it took two seeds.
         for seed in range(1, 9):
@@ -65,7 +64,7 @@ def test_mutation_is_found(pair: Pair, name: str) -> None:
 
 
 def test_race(built: Built, tmp_path: Path) -> None:
-    samples = race(built("default"), tmp_path, "parallel", "256", "0,9d")
+    samples = race(built(PROGRAM, "default"), tmp_path, "parallel", "256", "0,9d")
     for result in samples["results"]:
         assert {"base 1", "series 1", "fill 1"} <= set(result["samples"])
     assert parallel.format_verdict(samples).startswith(
@@ -75,23 +74,8 @@ def test_race(built: Built, tmp_path: Path) -> None:
 
 
 def test_race_of_small_devices(built: Built, tmp_path: Path) -> None:
-    samples = race(built("default"), tmp_path, "devices", "20", "1024", "9d,18d")
+    samples = race(built(PROGRAM, "default"), tmp_path, "devices", "20", "1024", "9d,18d")
     for result in samples["results"]:
         assert (result["devices"], result["device_mib"]) == (20, 1024)
         assert list(result["samples"]) == ["base 1", "series 1", "base 2", "series 2"]
     assert parallel.format_table(samples).count("\n") == 4
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["threads", "0", "matrix"], "threads: 1 to 64"),
-        (["parallel", "64"], "a device has 128 MiB to 65536 GiB"),
-        (["devices", "1"], "there are 2 devices or more"),
-        (["devices", "2", "1024", "9"], "small devices have whole compound pages"),
-        (["devices", "2", "1000", "18d"], "small devices have whole compound pages"),
-    ],
-)
-def test_bad_words(built: Built, words: list[str], message: str) -> None:
-    done = replay(built("default"), *words)
-    assert done.returncode == 2 and message in done.stderr
