@@ -3,9 +3,8 @@
 
 from functools import partial
 
-from harness.core.stages import run_stage
 from harness.replay.build import CLANG, REPLAY, TRACED, Program, vary
-from harness.replay.run import Replay, run_replay
+from harness.replay.run import Replay
 from harness.replay.samples import Result, Samples, format_gain, format_races
 
 CONFIGS = {
@@ -79,6 +78,3 @@ BOOT = Replay(
     partial(format_races, name_race),
     format_verdict,
 )
-
-if __name__ == "__main__":
-    run_stage(lambda options: run_replay(options, BOOT))

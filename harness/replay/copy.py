@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """`make replay-copy`: compare memcpy_nt() with the kernel's other ways to copy, and race them."""
 
-from harness.core.stages import run_stage
 from harness.replay.build import CLANG, REPLAY, Program, vary
-from harness.replay.run import Replay, run_replay
+from harness.replay.run import Replay
 from harness.replay.samples import Result, Samples, find_mean, find_ratio, find_time, list_runners
 
 PROGRAM = Program(
@@ -65,6 +64,3 @@ COPY = Replay(
     format_table,
     format_verdict,
 )
-
-if __name__ == "__main__":
-    run_stage(lambda options: run_replay(options, COPY))

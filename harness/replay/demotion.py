@@ -4,10 +4,9 @@
 from pathlib import Path
 
 from harness.core.picture import add_legend, open_figure
-from harness.core.stages import run_stage
 from harness.replay import plot
 from harness.replay.build import CLANG, REPLAY, Program, vary
-from harness.replay.run import Replay, run_replay
+from harness.replay.run import Replay
 from harness.replay.samples import (
     Result,
     Samples,
@@ -146,6 +145,3 @@ DEMOTION = Replay(
     # The checks know which folios the series streams.
     peer=False,
 )
-
-if __name__ == "__main__":
-    run_stage(lambda options: run_replay(options, DEMOTION))

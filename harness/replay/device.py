@@ -3,12 +3,9 @@
 
 from functools import partial
 
-from harness.core.options import Options
-from harness.core.stages import run_stage
 from harness.replay.build import CONFIGS, REPLAY, Program
-from harness.replay.drain import tell_peer
 from harness.replay.plot import draw_race
-from harness.replay.run import Replay, run_replay
+from harness.replay.run import Replay
 from harness.replay.samples import Result, Samples, format_gain, format_races
 
 PROGRAM = Program(
@@ -54,14 +51,3 @@ DEVICE = Replay(
     format_verdict,
     draw_race,
 )
-
-
-def run_device(options: Options) -> None:
-    """Run the replay, and tell how the peer drains its stores."""
-    run_replay(options, DEVICE)
-    if options.peer:
-        tell_peer(options)
-
-
-if __name__ == "__main__":
-    run_stage(run_device)

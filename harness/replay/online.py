@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make replay-online`: compare and race how both kernels bring memory blocks online.
+"""`make replay-online`, `make replay-hugetlb`: memory blocks online, and boot's pages of 1 GiB.
 
-The program is that of `make replay-boot`, and `make replay-hugetlb` is told alike.
+Both compare and race the kernels with the program of `make replay-boot`.
 """
 
 from collections.abc import Sequence
 from functools import partial
 
-from harness.core.stages import run_stage
 from harness.replay.boot import PROGRAM
-from harness.replay.run import Replay, run_replay
+from harness.replay.run import Replay
 from harness.replay.samples import Result, format_gain, format_races
 
 
@@ -37,6 +36,5 @@ def describe_replay(name: str, race: Sequence[str]) -> Replay:
 
 # GiB of memory, whose struct pages are larger than the caches, and rounds of each process.
 ONLINE = describe_replay("online", ["8", "9"])
-
-if __name__ == "__main__":
-    run_stage(lambda options: run_replay(options, ONLINE))
+# Pages of 1 GiB, rounds of each process.
+HUGETLB = describe_replay("hugetlb", ["16", "9"])

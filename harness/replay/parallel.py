@@ -8,9 +8,8 @@ The program is that of `make replay`. It links the series' kernel/padata.o, so t
 the range. The works that padata queues run on threads of user space (replay/threads.c).
 """
 
-from harness.core.stages import run_stage
 from harness.replay.device import PROGRAM, name_race
-from harness.replay.run import Replay, run_replay
+from harness.replay.run import Replay
 from harness.replay.samples import Result, Samples, find_ratio, find_time, list_runners
 
 # More than the machine has, so that threads also wait for each other.
@@ -109,6 +108,3 @@ PARALLEL = Replay(
     format_verdict,
     peer=False,
 )
-
-if __name__ == "__main__":
-    run_stage(lambda options: run_replay(options, PARALLEL))

@@ -14,8 +14,7 @@ from harness.replay.boot import BOOT
 from harness.replay.copy import COPY
 from harness.replay.demotion import DEMOTION
 from harness.replay.device import DEVICE
-from harness.replay.hugetlb import HUGETLB
-from harness.replay.online import ONLINE
+from harness.replay.online import HUGETLB, ONLINE
 from harness.replay.parallel import PARALLEL
 from harness.replay.run import run_replay
 from harness.replay.samples import RESULTS, Samples, describe_runs, find_stolen

@@ -9,7 +9,7 @@ import pytest
 from support import Built, Pair, choose, need, race, replay
 
 from harness.core.folders import ROOT
-from harness.replay import boot, build, hugetlb, online
+from harness.replay import boot, build, online
 from harness.replay.boot import PROGRAM
 from harness.replay.drain import find_undrained
 from harness.replay.run import Replay
@@ -124,7 +124,7 @@ def test_page_that_no_thread_frees_is_found(pair: Pair) -> None:
 RACES = [
     (boot.BOOT, ["deferred"]),
     (online.ONLINE, ["online"] * 2),
-    (hugetlb.HUGETLB, ["hugetlb"]),
+    (online.HUGETLB, ["hugetlb"]),
 ]
 
 
