@@ -7,15 +7,7 @@ from harness.core.picture import add_legend, open_figure
 from harness.replay import plot
 from harness.replay.build import CLANG, REPLAY, Program, vary
 from harness.replay.run import Replay
-from harness.replay.samples import (
-    Result,
-    Samples,
-    Spread,
-    find_mean,
-    find_ratio,
-    find_time,
-    list_runners,
-)
+from harness.replay.samples import Samples, Spread, find_mean, find_ratio, find_time, list_runners
 
 CACHE = Path("/sys/devices/system/cpu/cpu0/cache/index2/size")
 LINES = (
@@ -64,8 +56,8 @@ def find_groups(samples: Samples, order: int, runner: str) -> dict[str, Spread]:
     return found
 
 
-def format_rows(samples: Samples) -> list[str]:
-    """Return a line for each race: what both kernels take, and base / series."""
+def format_table(samples: Samples) -> str:
+    """Return all races, and for each order what is read again, by where it fits, and the copies."""
     rows = ["ns, base and series, and base / series: copy per page, read again per line"]
     for result in samples["results"]:
         other = f"{result['other_kib']} KiB" if result["other_kib"] else "the copies"
@@ -75,16 +67,8 @@ def format_rows(samples: Samples) -> list[str]:
                 row += f"{find_time(result, name, what):9.2f}"
             row += f"  {find_ratio(result, 'base', 'series', what)!s:19}"
         rows.append(row.rstrip())
-    return rows
-
-
-def format_table(samples: Samples) -> str:
-    """Return all races, and for each order what is read again, by where it fits, and the copies."""
-    cache = samples["second_level_kib"]
-    rows = [
-        *format_rows(samples),
-        f"base / other, geometric means; the second-level cache has {cache or 'unknown'} KiB",
-    ]
+    cache = samples["second_level_kib"] or "unknown"
+    rows.append(f"base / other, geometric means; the second-level cache has {cache} KiB")
     for order in sorted({result["order"] for result in samples["results"]}):
         for runner in list_runners(samples["results"][0], "copy")[1:]:
             found = find_groups(samples, order, runner).items()
@@ -104,23 +88,17 @@ def draw_copies(samples: Samples, png: Path) -> None:
     """Draw both times over the size of the neighbour."""
     orders = sorted({result["order"] for result in samples["results"]})
     labels = {"copy": "copy: ns per 4 KiB", "read": "read again: ns per 64 bytes"}
-    with open_figure(
-        png,
-        plot.describe_race(samples),
-        (5, 3.5),
-        rows=2,
-        columns=len(orders),
-        one_scale="none",
-    ) as (figure, panels):
+    title, columns = plot.describe_race(samples), len(orders)
+    with open_figure(png, title, (5, 3.5), rows=2, columns=columns, one_scale="none") as (
+        figure,
+        panels,
+    ):
         for column, order in enumerate(orders):
-            beside: list[Result] = [
-                result
-                for result in samples["results"]
-                if result["order"] == order and result["other_kib"]
-            ]
+            some = [result for result in samples["results"] if result["order"] == order]
+            beside = [result for result in some if result["other_kib"]]
+            sizes = [result["other_kib"] for result in beside]
             for row, (what, label) in enumerate(labels.items()):
                 axes = panels[row][column]
-                sizes = [result["other_kib"] for result in beside]
                 plot.draw_lines(axes, sizes, beside, what)
                 axes.set_xscale("log", base=2)
                 axes.set_ylabel(label)
