@@ -5,7 +5,7 @@ import contextlib
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from harness.kernel.images import Kernel, build_pair
 from harness.kernel.tree import apply_series
 from harness.vm import console
 from harness.vm.accel import choose_accel
-from harness.vm.devices import DEVICES, count_pages, list_devices
+from harness.vm.devices import count_pages, list_devices
 from harness.vm.guest import Guest, announce_stage, boot_guest, check_qemu, need_memory
 from harness.vm.initramfs import make_initramfs
 
@@ -64,22 +64,6 @@ def make_setup(options: Options) -> Setup:
     return Setup(pair, image, accel, qemu, options.boots or (2 if accel == "kvm" else 1))
 
 
-def report_progress(options: Options, what: str) -> Callable[[str], None]:
-    """Return a callback that reports the guest's stages and every few rebinds."""
-    every = max(1, options.rebinds // 3)
-
-    def tell(spoken: str) -> None:
-        announce_stage(what, spoken)
-        if (match := console.REBIND.match(spoken)) and int(match["number"]) % every == 0:
-            name = DEVICES[int(match["device"])].name
-            say(
-                f"{what}: {name} {match['number']}/{match['of']}, "
-                f"memmap {match['memmap']} ms, bind {match['bind']} ms"
-            )
-
-    return tell
-
-
 @contextlib.contextmanager
 def keep_consoles(folder: Path) -> Iterator[Path]:
     """Yield an empty folder for consoles, and make it folder when the block succeeds.
@@ -111,7 +95,19 @@ def measure_boot(
     devices = list_devices(kernel.arch)
     guest = Guest(kernel, image, accelerator, options.gib, words, devices=devices)
     limit = 300 + options.gib * options.rebinds * len(devices) / 10
-    text = boot_guest(guest, log, report_progress(options, what), limit)
+
+    def tell(spoken: str) -> None:
+        """Report the guest's stages and every few rebinds."""
+        announce_stage(what, spoken)
+        match = console.REBIND.match(spoken)
+        if match and int(match["number"]) % max(1, options.rebinds // 3) == 0:
+            name = devices[int(match["device"])].name
+            say(
+                f"{what}: {name} {match['number']}/{match['of']}, "
+                f"memmap {match['memmap']} ms, bind {match['bind']} ms"
+            )
+
+    text = boot_guest(guest, log, tell, limit)
     pages = count_pages(devices, options.gib)
     with name_console(what, log):
         return console.read_times(text, kernel.release, options.rebinds, pages)

@@ -34,17 +34,11 @@ def test_carriage_returns_are_no_trouble() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "counts"),
-    [
-        ("[    5.808047] ", True),
-        ("<7>[12345.808047] ", True),
-        ("[    5.808047][    T1] ", True),
-        ("[    5.808047] [  C0] ", False),
-    ],
+    "before", ["[    5.808047] ", "<7>[12345.808047] ", "[    5.808047][    T1] "]
 )
-def test_timestamp_variants(before: str, counts: bool) -> None:
+def test_timestamp_variants(before: str) -> None:
     text = "memmap_init_zone_device initialised 25804288 pages in 97ms"
-    assert bool(console.INITIALISED.match(before + text)) is counts
+    assert console.INITIALISED.match(before + text)
 
 
 @pytest.mark.parametrize(
@@ -53,6 +47,7 @@ def test_timestamp_variants(before: str, counts: bool) -> None:
         "[    9.000000] zdm: memmap_init_zone_device initialised 1031680 pages in 1ms",
         "[    9.000000] memmap_init_range initialised 1031680 pages in 1ms",
         "[    9.000000] memmap_init_zone_device initialised 1031680 pages in 1ms by someone else",
+        "[    9.000000] [  C0] memmap_init_zone_device initialised 1031680 pages in 1ms",
         "memmap_init_zone_device initialised 1031680 pages in 1ms",
     ],
 )

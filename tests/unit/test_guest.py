@@ -18,16 +18,6 @@ from harness.kernel import images
 from harness.vm import accel, guest
 from harness.vm.devices import PAIR
 
-
-def test_firmware_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = dataclasses.replace(
-        architectures.get_machine("x86_64"), firmware=folders.ROOT / "no-such.fd"
-    )
-    monkeypatch.setattr(guest, "get_machine", lambda _: machine)
-    with pytest.raises(errors.UserError, match="no-such.fd is missing: run 'make setup'"):
-        guest.check_qemu("arm64")
-
-
 KERNEL = images.Kernel("base", "7.3.0-rc7-base", Path("bzImage"))
 GUEST = guest.Guest(KERNEL, Path("initramfs"), "tcg", 1)
 # A QEMU that tells its version, and else runs a guest.
@@ -125,7 +115,11 @@ def test_lines_behind_a_splat(qemu: Callable[[str], None], tmp_path: Path) -> No
     assert [*caught.value.shown] == report
 
 
-def test_qemu_absent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_qemu_or_its_firmware_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = dataclasses.replace(architectures.get_machine("x86_64"), firmware=Path("/no-such.fd"))
+    monkeypatch.setattr(guest, "get_machine", lambda _: machine)
+    with pytest.raises(errors.UserError, match="/no-such.fd is missing: run 'make setup'"):
+        guest.check_qemu()
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(errors.UserError, match="qemu-system-x86_64 is missing: run 'make setup'"):
         guest.check_qemu()

@@ -37,6 +37,7 @@ def test_median_and_range_are_over_processes() -> None:
     assert samples.find_times(result, "base") == [4.0, 6.0, 8.0]
     assert str(samples.find_ratio(result, "base", "series")) == "3.00x (2.00-4.00)"
     assert samples.find_band(result, "base") == (4.0, 6.0, 8.0)
+    assert str(samples.find_mean(MERGED, "base", "series")) == "3.00x (2.00-4.00)"
     assert samples.describe_runs({"results": MERGED}) == "3 processes, up to 3 rounds each"
 
 
@@ -45,10 +46,6 @@ def test_single_process_of_an_old_file() -> None:
     assert str(samples.find_ratio(result, "base", "series")) == "2.00x"
     assert samples.find_band(result, "base") == (4.0, 4.0, 6.5)
     assert samples.describe_runs({"results": [result]}) == "a single process, 3 rounds"
-
-
-def test_mean_is_taken_in_each_process() -> None:
-    assert str(samples.find_mean(MERGED, "base", "series")) == "3.00x (2.00-4.00)"
 
 
 def test_table() -> None:
