@@ -57,7 +57,16 @@ def replay(
     )
 
 
-def make(target: str, checkout: Path = ROOT, **env: str) -> "subprocess.CompletedProcess[str]":
+def compare(made: Path, *words: str, config: KernelConfig = DEFAULT) -> None:
+    """Fail unless a replay program finds the kernels' memmaps equal."""
+    done = replay(made, *words, config=config)
+    assert not done.returncode, done.stdout + done.stderr
+    assert "as base, byte for byte" in done.stdout
+
+
+def make(
+    target: str, env: dict[str, str], checkout: Path = ROOT
+) -> "subprocess.CompletedProcess[str]":
     """Run a target of make, in a plain environment with env."""
     return subprocess.run(
         ["make", "-s", "-C", checkout, target],

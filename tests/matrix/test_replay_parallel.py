@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from support import Built, Pair, choose, race, replay
+from support import Built, Pair, choose, compare, race, replay
 
 from harness.core.architectures import X86_64
 from harness.core.folders import ROOT
@@ -29,19 +29,12 @@ def test_same_memmap(built: Built, name: str) -> None:
         "idle 4 random 500",
         "beside random 1000",
     ):
-        compare(built(PROGRAM, name), words)
+        compare(built(PROGRAM, name), *words.split())
 
 
 @pytest.mark.full
 def test_matrix(built: Built) -> None:
-    compare(built(PROGRAM, "default"), "threads 3 matrix")
-
-
-def compare(program: Path, words: str) -> None:
-    """Fail unless the program finds the memmaps equal."""
-    done = replay(program, *words.split())
-    assert not done.returncode, done.stdout + done.stderr
-    assert "as base, byte for byte" in done.stdout
+    compare(built(PROGRAM, "default"), "threads", "3", "matrix")
 
 
 @pytest.mark.parametrize("name", choose(MUTATIONS, SHORT))

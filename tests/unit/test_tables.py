@@ -38,7 +38,3 @@ def test_table_before_a_diffstat_leaves_it() -> None:
 def test_mail_without_its_table_is_refused(mail: str) -> None:
     with pytest.raises(UserError, match="tables begin with 'order base', not one"):
         tables.fill_mail(mail, ROWS)
-
-
-def test_markdown() -> None:
-    assert tables.format_markdown(ROWS[:2]) == "| order | base |\n| --- | --- |\n| 9 | 3.44 |\n"
