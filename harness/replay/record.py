@@ -3,6 +3,7 @@
 
 import re
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from harness.core.cache import replace
@@ -62,15 +63,15 @@ def format_readme(all_samples: dict[str, Samples]) -> str:
     return "\n".join(rows) + "\n"
 
 
-def write_results(folders: dict[str, Path], all_samples: dict[str, Samples], results: Path) -> Path:
+def write_results(folders: Iterable[Path], all_samples: dict[str, Samples], results: Path) -> Path:
     """Return results/DATE-CPU with the results and README.md; Raises UserError if it exists."""
     where = results / name_folder(next(iter(all_samples.values())))
     if where.exists():
         raise UserError(f"{where} exists: move it away, or commit it and come back tomorrow")
     with replace(where) as new:
         new.mkdir()
-        for folder in folders.values():
-            for file in sorted(folder.iterdir()):
+        for folder in folders:
+            for file in folder.iterdir():
                 shutil.copy(file, new)
         (new / "README.md").write_text(format_readme(all_samples))
     return where
@@ -81,7 +82,7 @@ def run_record(options: Options) -> None:
     if options.peer:
         raise UserError("make record has no PEER=: leave it out")
     all_samples = {replay.name: run_replay(options, replay) for replay in REPLAYS}
-    folders = {replay.name: replay.locate(options) for replay in REPLAYS}
+    folders = [replay.locate(options) for replay in REPLAYS]
     where = write_results(folders, all_samples, RESULTS)
     say(f"ready to commit: {where}")
 

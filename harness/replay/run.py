@@ -47,15 +47,6 @@ class Replay:
         return options.build / "replay" / f"{kind}result"
 
 
-def compare_kernels(replay: Replay, made: Path) -> str:
-    """Run the checks and return what they print; Raises UserError where the series differs."""
-    text = ""
-    for what, words in replay.checks.items():
-        announce(what)
-        text += f"{what}: {run([made, *words], what, progress=print)}"
-    return text
-
-
 def read_cpu_times() -> tuple[int, int]:
     """Return the time that the hypervisor took from this guest, and all CPU time: proc_stat(5)."""
     times = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
@@ -128,14 +119,17 @@ def keep_result(replay: Replay, folder: Path, text: str, samples: Samples) -> No
 
 
 def run_replay(options: Options, replay: Replay) -> Samples:
-    """Build, compare, race and keep the result; Raises UserError as the stages do."""
+    """Build, compare, race and keep the result; Raises UserError where the series differs."""
     if options.peer and not replay.peer:
         raise UserError(f"PEER= is not for this replay ({replay.name}): leave it out")
     trees = tree.apply_series(options)
     peer = prepare_peer(options, trees.base.parent)
     made = replay.program.build(options, trees, peer=peer)
     samples = describe_machine() | replay.facts()
-    compared = compare_kernels(replay, made)
+    compared = ""
+    for what, words in replay.checks.items():
+        announce(what)
+        compared += f"{what}: {run([made, *words], what, progress=print)}"
     folder = replay.locate(options)
     samples |= run_races(made, replay.races, options.runs, folder.parent)
     samples |= describe_origin(trees, replay.program.place(options, trees.series))

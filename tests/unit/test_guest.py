@@ -152,23 +152,18 @@ def test_kvm_that_hangs_is_not_used(
     assert accel.choose_accel(asked, KERNEL, Path("initramfs")) == "tcg"
 
 
-BOOT = """
+RUN = """
 from pathlib import Path
-from harness.core import progress, stages
+from harness.core import command, progress, stages
 from harness.kernel.images import Kernel
 from harness.vm.guest import Guest, boot_guest
 guest = Guest(Kernel("base", "", Path("bzImage")), Path("i"), "tcg")
 progress.announce("boot 1/4")
-stages.run_program(lambda: boot_guest(guest, Path("LOG"), lambda _: None, 600))
+stages.run_program(lambda: {})
 """
-
-
+BOOT = "boot_guest(guest, Path('LOG'), lambda _: None, 600)"
 # Any other tool, in the place of QEMU.
-ASK = """
-from harness.core import command, progress, stages
-progress.announce("boot 1/4")
-stages.run_program(lambda: command.run(["qemu-system-x86_64"], "a tool"))
-"""
+ASK = "command.run(['qemu-system-x86_64'], 'a tool')"
 
 
 @pytest.mark.parametrize(
@@ -186,7 +181,7 @@ def test_no_child_outlives_the_run(
 ) -> None:
     qemu("exec sleep 1000")
     child = subprocess.Popen(
-        [sys.executable, "-B", "-c", code.replace("LOG", str(tmp_path / "log"))],
+        [sys.executable, "-B", "-c", RUN.format(code).replace("LOG", f"{tmp_path}/log")],
         cwd=folders.ROOT,
         text=True,
         stdout=subprocess.DEVNULL,
