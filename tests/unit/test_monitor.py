@@ -3,7 +3,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
 
@@ -35,26 +34,23 @@ with socket.socket(socket.AF_UNIX) as server:
 """
 
 
-@pytest.fixture
-def started() -> "Iterator[tuple[monitor.Monitor, subprocess.Popen[str]]]":
-    """A monitor, and the stand-in for QEMU that has it."""
+def test_commands() -> None:
     with monitor.make_monitor() as made:
         command = [sys.executable, "-c", QEMU, str(made.path)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
-            assert child.stdout and child.stdout.readline() == "listening\n"
-            yield made, child
-            child.kill()
-
-
-def test_command(started: "tuple[monitor.Monitor, subprocess.Popen[str]]") -> None:
-    made, child = started
-    made.obey("stage: nothing to do")
-    made.obey("monitor: device_add pc-dimm,id=dimm0")
-    made.obey("monitor: device_del dimm0")
-    assert child.stdout
-    assert child.stdout.readline() == "device_add pc-dimm,id=dimm0\n"
-    assert child.stdout.readline() == "device_del dimm0\n"
-    made.obey("monitor: device_add pc-dimm,id=dimm1")
-    assert [child.stdout.readline() for _ in range(2)] == ["device_add pc-dimm,id=dimm1\n"] * 2
-    with pytest.raises(errors.UserError, match=r"QEMU refuses 'device_del unknown': Error: "):
-        made.obey("monitor: device_del unknown")
+            try:
+                assert child.stdout and child.stdout.readline() == "listening\n"
+                made.obey("stage: nothing to do")
+                made.obey("monitor: device_add pc-dimm,id=dimm0")
+                made.obey("monitor: device_del dimm0")
+                made.obey("monitor: device_add pc-dimm,id=dimm1")
+                with pytest.raises(errors.UserError, match=r"QEMU refuses 'unknown': Error: "):
+                    made.obey("monitor: unknown")
+            finally:
+                child.kill()
+            assert child.stdout.read().splitlines() == [
+                "device_add pc-dimm,id=dimm0",
+                "device_del dimm0",
+                *["device_add pc-dimm,id=dimm1"] * 2,
+                "unknown",
+            ]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Processes of a race: merged, summarised by their medians and range, run in turn, kept whole."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from harness.core.errors import UserError
-from harness.replay import plot, record, run, samples
+from harness.replay import boot, plot, record, run, samples
 
 # If the form of a table changes, take a record that was made since.
 RECORD = samples.RESULTS / "2026-11-24-zen-3"
@@ -77,45 +78,36 @@ def test_picture_has_a_line_for_each_that_ran(
     assert below and legend.get_window_extent().y1 <= below.y0
 
 
-def write_program(where: Path) -> Path:
-    """Write a program that counts its calls and races."""
-    made = where / "program"
-    made.write_text(
-        f"#!/bin/sh\necho x >>{where}/calls\n"
-        'echo \'{"unit": "ns", "results": [{"order": 0, \'\\\n'
-        '\'"samples": {"base": [\'"$2"\']}}]}\' >"$3"\n'
-    )
-    made.chmod(0o755)
-    return made
+# A program that races, and tells its second word as the time.
+PROGRAM = """#!/bin/sh
+echo '{"unit": "ns", "results": [{"order": 0, "samples": {"base": ['$2']}}]}' >"$3"
+echo $2 >>$(dirname "$0")/calls
+"""
 
 
 def test_races_run_in_turn(tmp_path: Path) -> None:
-    made = run.run_races(write_program(tmp_path), [["race", "1"], ["race", "2"]], 3, tmp_path / "r")
-    assert (tmp_path / "calls").read_text().count("x") == 6
+    program = tmp_path / "program"
+    program.write_text(PROGRAM)
+    program.chmod(0o755)
+    made = run.run_races(program, [["race", "1"], ["race", "2"]], 3, tmp_path / "r")
+    assert (tmp_path / "calls").read_text().split() == ["1", "2"] * 3
     found = [[one["samples"]["base"] for one in result["runs"]] for result in made["results"]]
     assert found == [[[1]] * 3, [[2]] * 3]
     assert made["unit"] == "ns"
     assert not (tmp_path / "r/race.tmp").exists()
 
 
-def make_replay(**more: Any) -> run.Replay:
-    """Return a replay of nothing."""
-    program: Any = None
-    return run.Replay("toy", program, {}, (), lambda _: "", lambda _: "", **more)
-
-
 def test_result_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
-    folder = tmp_path / "result"
-    run.keep_result(make_replay(), folder, "text\n", {"cpu": "A"})
-    assert json.loads((folder / "toy.json").read_text()) == {"cpu": "A"}
+    def draw(found: Any, png: Path) -> None:
+        if found["cpu"] == "B":
+            raise OSError("disk full")
 
-    def fail(_: Any, png: Path) -> None:
-        raise OSError("disk full")
-
+    folder, replay = tmp_path / "result", dataclasses.replace(boot.BOOT, draw=draw)
+    run.keep_result(replay, folder, "text\n", {"cpu": "A"})
     with pytest.raises(OSError, match="disk full"):
-        run.keep_result(make_replay(draw=fail), folder, "other\n", {"cpu": "B"})
-    assert (folder / "toy.txt").read_text() == "text\n"
-    assert json.loads((folder / "toy.json").read_text()) == {"cpu": "A"}
+        run.keep_result(replay, folder, "other\n", {"cpu": "B"})
+    assert (folder / "boot.txt").read_text() == "text\n"
+    assert json.loads((folder / "boot.json").read_text()) == {"cpu": "A"}
 
 
 def test_record(tmp_path: Path) -> None:
