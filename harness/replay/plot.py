@@ -18,10 +18,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "limit": {"linewidth": 1.2, "linestyle": "--"},
 }
 LABELS = {
-    "base": "base",
     "fallback": "series, memcpy() fallback",
-    "series": "series",
-    "peer": "peer",
     "limit": "limit: bare MOVNTI fill of the same bytes",
 }
 
@@ -37,7 +34,7 @@ def draw_lines(axes: Axes, places: Sequence[int], results: Sequence[Result], wha
     for name in (name for name in LOOKS if name in names):
         low, middle, high = zip(*(find_band(one, name, what) for one in results), strict=True)
         axes.fill_between(places, low, high, color=COLOURS[name], alpha=0.15, linewidth=0)
-        axes.plot(places, middle, label=LABELS[name], color=COLOURS[name], **LOOKS[name])
+        axes.plot(places, middle, label=LABELS.get(name, name), color=COLOURS[name], **LOOKS[name])
 
 
 def select_orders(samples: Samples) -> list[Result]:

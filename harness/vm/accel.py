@@ -18,19 +18,6 @@ from harness.vm.guest import Guest, boot_guest, check_qemu
 PROBE_SECONDS = 20
 
 
-def probe_kvm(options: Options, kernel: Kernel, image: Path) -> str:
-    """Return kvm if a probe boot with it succeeds, else tcg, and print why."""
-    announce(f"KVM: probe boot, {PROBE_SECONDS} seconds at most")
-    log = options.build / "probe.log"
-    try:
-        boot_guest(Guest(kernel, image, "kvm"), log, lambda _: None, PROBE_SECONDS)
-    except UserError as error:
-        say(f"KVM: {error}; using TCG")
-        return "tcg"
-    say("KVM: works")
-    return "kvm"
-
-
 def choose_accel(options: Options, kernel: Kernel, image: Path) -> str:
     """Return the accelerator to use: kvm, tcg or icount.
 
@@ -47,9 +34,17 @@ def choose_accel(options: Options, kernel: Kernel, image: Path) -> str:
         return "tcg"
     boot = Path("/proc/sys/kernel/random/boot_id").read_bytes()
 
-    def make(new: Path) -> None:
-        new.write_text(probe_kvm(options, kernel, image))
+    def probe(new: Path) -> None:
+        announce(f"KVM: probe boot, {PROBE_SECONDS} seconds at most")
+        guest, log = Guest(kernel, image, "kvm"), options.build / "probe.log"
+        try:
+            boot_guest(guest, log, lambda _: None, PROBE_SECONDS)
+            say("KVM: works")
+            new.write_text("kvm")
+        except UserError as error:
+            say(f"KVM: {error}; using TCG")
+            new.write_text("tcg")
 
-    kept = keep(options.build, "accel", [boot, check_qemu(kernel.arch)], make)
+    kept = keep(options.build, "accel", [boot, check_qemu(kernel.arch)], probe)
     drop_others(kept)
     return kept.read_text()
