@@ -79,30 +79,23 @@ def run_races(program: Path, races: Sequence[Words], runs: int, folder: Path) ->
     return samples | {"results": merge_runs(results)}
 
 
-def describe_machine() -> Samples:
-    """Return what the figures depend on besides the code."""
-    info = Path("/proc/cpuinfo").read_text()
+def describe_run(trees: Trees, kernel: Objects) -> Samples:
+    """Return on what machine, from which sources, by which compiler and in which configuration."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return {
-        "cpu": describe_cpu(),
-        "cpus": len(os.sched_getaffinity(0)),
-        "memory_gib": round(memory / 2**30),
-        "hypervisor": " hypervisor" in info,
-        "host_kernel": os.uname().release,
-    }
-
-
-def describe_origin(trees: Trees, kernel: Objects) -> Samples:
-    """Return from which sources, by which compiler and in which configuration."""
     try:
         commit = git(ROOT, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
     except UserError:
         commit = "unknown: no repository"
     return {
+        "cpu": describe_cpu(),
+        "cpus": len(os.sched_getaffinity(0)),
+        "memory_gib": round(memory / 2**30),
+        "hypervisor": " hypervisor" in Path("/proc/cpuinfo").read_text(),
+        "host_kernel": os.uname().release,
         "date": datetime.date.today().isoformat(),
         "base": git(trees.base, "rev-parse", "HEAD^{tree}"),
         "series": git(trees.series, "rev-parse", "HEAD^{tree}"),
-        "compiler": kernel.config.tools.version().splitlines()[0],
+        "compiler": kernel.config.tools.version(),
         "config": digest((kernel.out / ".config").read_bytes()),
         "commit": commit,
     }
@@ -125,14 +118,13 @@ def run_replay(options: Options, replay: Replay) -> Samples:
     trees = tree.apply_series(options)
     peer = prepare_peer(options, trees.base.parent)
     made = replay.program.build(options, trees, peer=peer)
-    samples = describe_machine() | replay.facts()
+    samples = describe_run(trees, replay.program.place(options, trees.series)) | replay.facts()
     compared = ""
     for what, words in replay.checks.items():
         announce(what)
         compared += f"{what}: {run([made, *words], what, progress=print)}"
     folder = replay.locate(options)
     samples |= run_races(made, replay.races, options.runs, folder.parent)
-    samples |= describe_origin(trees, replay.program.place(options, trees.series))
     if peer:
         samples["peer"] = git(peer, "rev-parse", "HEAD^{tree}")
     table = f"{samples['cpu']}\n{samples['unit']}; {describe_runs(samples)}\n"
