@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.bench.measure import Setup, describe_kernel, keep_consoles, make_setup, name_console
 from harness.bench.report import WARNINGS, describe_setup, name_unit
-from harness.bench.zones import Boot, Zone, read_boot
+from harness.bench.zones import Boot, read_boot
 from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.core.progress import announce, say
@@ -77,11 +77,6 @@ def find_spread(runs: list[Run]) -> int:
     return max(free) - min(free)
 
 
-def describe_zone(zone: Zone) -> str:
-    """Return what has to be the same in base and series."""
-    return f"node {zone.node}, {zone.name}: {zone.present} pages present, {zone.managed} managed"
-
-
 def check_zones(runs: list[Run]) -> None:
     """Raise UserError unless all boots of a shape have the same memory.
 
@@ -92,7 +87,7 @@ def check_zones(runs: list[Run]) -> None:
     for shape, those in list_shapes(runs).items():
         first = those[0]
         for run in those:
-            zones = (map(describe_zone, one.boot.zones) for one in (first, run))
+            zones = (map(str, one.boot.zones) for one in (first, run))
             for want, have in itertools.zip_longest(*zones, fillvalue="no such zone"):
                 if want != have:
                     raise UserError(f"{shape}: {first.kernel} has {want}; {run.kernel} has {have}")

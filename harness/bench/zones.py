@@ -26,6 +26,12 @@ class Zone:
     managed: int
     free: int
 
+    def __str__(self) -> str:
+        """Return what has to be the same in base and series."""
+        return (
+            f"node {self.node}, {self.name}: {self.present} pages present, {self.managed} managed"
+        )
+
 
 @dataclass
 class Boot:

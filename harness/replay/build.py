@@ -250,15 +250,6 @@ class Program:
         sides = [self.link_side(before, "base"), mutant]
         return self.link_program(after, sides, after.out / name)
 
-    def build_peer(self, options: Options, peer: Path, name: str) -> Path:
-        """Return the peer's object; Raises UserError when it does not compile."""
-        try:
-            return self.link_side(self.build_objects(options, peer, name), "peer")
-        except UserError as error:
-            raise UserError(
-                f"PEER={options.peer} cannot be built: {error}: correct it, or leave PEER out"
-            ) from None
-
     def build(
         self, options: Options, trees: Trees, name: str = "default", peer: Path | None = None
     ) -> Path:
@@ -279,11 +270,15 @@ class Program:
                         after.out, trees.series / f"{part}.c", made, *flags
                     )
             sides.append(self.link_side(after, "fallback", changed=changed))
-        if peer:
-            sides.append(self.build_peer(options, peer, name))
-        return self.link_program(
-            after, sides, after.out / (f"{self.name}-peer" if peer else self.name)
-        )
+        if not peer:
+            return self.link_program(after, sides, after.out / self.name)
+        try:
+            sides.append(self.link_side(self.build_objects(options, peer, name), "peer"))
+        except UserError as error:
+            raise UserError(
+                f"PEER={options.peer} cannot be built: {error}: correct it, or leave PEER out"
+            ) from None
+        return self.link_program(after, sides, after.out / f"{self.name}-peer")
 
     def link_program(self, kernel: Objects, sides: Sequence[Path], made: Path) -> Path:
         """Link the kernels with the user-space half; made appears only when it is whole."""

@@ -81,18 +81,13 @@ def collect_needed(root: Path, program: Path) -> dict[str, bytes]:
     return files
 
 
-def collect_own() -> dict[str, bytes]:
-    """Return the host's programs with libraries, by path; Raises UserError if one is missing."""
-    busybox, *tools = map(find_program, PROGRAMS)
-    if "not a dynamic executable" not in run(["ldd", busybox], "ldd busybox", fine=(0, 1)):
-        raise UserError(f"{busybox} is not static: install busybox-static")
-    return {"bin/busybox": busybox.read_bytes()} | pack_programs(*tools)
-
-
 def collect_programs(options: Options) -> dict[str, bytes]:
-    """Return the programs and their libraries, by their path in the guest."""
+    """Return programs and libraries, by path in the guest; Raises UserError if one is missing."""
     if options.arch == "x86_64":
-        return collect_own()
+        busybox, *tools = map(find_program, PROGRAMS)
+        if "not a dynamic executable" not in run(["ldd", busybox], "ldd busybox", fine=(0, 1)):
+            raise UserError(f"{busybox} is not static: install busybox-static")
+        return {"bin/busybox": busybox.read_bytes()} | pack_programs(*tools)
     root, files = unpack_packages(options), {}
     for name in PROGRAMS:
         program = next(
