@@ -254,14 +254,13 @@ def format_markdown(rows: Sequence[Row]) -> str:
 
 
 def list_brief(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows without their ranges."""
+    """Return the rows without what they have in brackets: ranges and names of drivers."""
     return [[cell.split(" (")[0] for cell in row] for row in rows]
 
 
 def list_short(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows as a mail has room for them: short names, no range, no last column."""
-    short = {"0 (nd_pmem)": "0", "9 (dax_pmem, 2 MiB)": "9", "18 (1 GiB)": "18"}
-    return list_brief([[short.get(cell, cell) for cell in row[:-1]] for row in rows])
+    """Return the brief rows as most mails have room for them: without the last column."""
+    return list_brief([row[:-1] for row in rows])
 
 
 def list_orders() -> list[Row]:
