@@ -47,7 +47,8 @@ def test_boot_and_rebind(chosen: options.Options, build: Build, image: Path, nam
     kernel = build(name)
     accelerator = accel.choose_accel(few, kernel, image)
     log = chosen.build / f"test-{name}.log"
-    assert measure.measure_boot(few, kernel, image, accelerator, log, f"test boot ({name})")
+    # It raises an error unless each device was bound so often, and all else is as it should be.
+    measure.measure_boot(few, kernel, image, accelerator, log, f"test boot ({name})")
 
 
 @contextlib.contextmanager
