@@ -23,11 +23,9 @@ def name_race(result: Result) -> str:
     told = next(
         f"{size >> n} {unit}" for n, unit in ((20, "MiB"), (10, "KiB"), (0, "bytes")) if size >> n
     )
-    return (
-        f"{told} + {result['bytes'] % 2}, shifted by {result['shifted']}"
-        if result["shifted"]
-        else told
-    )
+    if not result["shifted"]:
+        return told
+    return f"{told} + {result['bytes'] % 2}, shifted by {result['shifted']}"
 
 
 def format_table(samples: Samples) -> str:

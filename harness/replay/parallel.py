@@ -8,7 +8,7 @@ The program is that of `make replay`. It links the series' kernel/padata.o, so t
 the range. The works that padata queues run on threads of user space (replay/threads.c).
 """
 
-from harness.replay.device import PROGRAM, name_race
+from harness.replay.device import PROGRAM
 from harness.replay.run import Replay
 from harness.replay.samples import Result, Samples, find_ratio, find_time, list_runners
 
@@ -33,8 +33,8 @@ def find_cost(result: Result, runner: str) -> float:
 
 
 def name_device(result: Result) -> str:
-    """Return the size of the device and the order."""
-    return name_race(result | {"device_gib": 0}).replace("   0 G", f"{result['device_mib']:6} M")
+    """Return the size of the device and the order; d is for a deduplicated memmap."""
+    return f"{result['device_mib']:>6} MiB, order {result['order']}{'d' * result['deduplicated']}"
 
 
 def format_small(result: Result) -> list[str]:

@@ -104,8 +104,8 @@ def find_band(result: Result, runner: str, what: str = "samples") -> tuple[float
 def describe_runs(samples: Samples) -> str:
     """Return in words how often was measured."""
     runs = list_runs(samples["results"][0])
-    told = (value for value in runs[0].values() if isinstance(value, dict))
-    rounds = len(next(iter(runs[0].get("samples", next(told)).values())))
+    times = runs[0].get("samples") or runs[0]["copy"]
+    rounds = len(next(iter(times.values())))
     if len(runs) == 1:
         return f"a single process, {rounds} rounds"
     return f"{len(runs)} processes, up to {rounds} rounds each"
