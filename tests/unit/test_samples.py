@@ -11,7 +11,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from harness.core.errors import UserError
-from harness.replay import boot, plot, record, run, samples
+from harness.replay import boot, demotion, plot, record, run, samples
 
 # If the form of a table changes, take a record that was made since.
 RECORD = samples.RESULTS / "2026-11-24-zen-3"
@@ -76,6 +76,18 @@ def test_picture_has_a_line_for_each_that_ran(
     assert len(axes.lines) == len(legend.get_texts()) == 3
     below = axes.get_tightbbox()
     assert below and legend.get_window_extent().y1 <= below.y0
+
+
+def test_cache_that_the_system_does_not_tell(tmp_path: Path) -> None:
+    (tmp_path / "size").write_text("1024K\n")
+    assert demotion.read_cache(tmp_path / "size") == {"second_level_kib": 1024}
+    told = demotion.format_table(RECORDED["demotion"] | demotion.read_cache(tmp_path / "none"))
+    assert "unknown KiB" in told and "larger" in told and "fits" not in told
+
+
+def test_picture_of_copies(tmp_path: Path) -> None:
+    demotion.draw_copies(RECORDED["demotion"], tmp_path / "demotion.png")
+    assert (tmp_path / "demotion.png").read_bytes().startswith(b"\x89PNG")
 
 
 # A program that races, and tells its second word as the time.
