@@ -17,6 +17,8 @@ from harness.replay.device import PROGRAM
 from harness.replay.drain import CHUNK, find_undrained
 
 MUTATIONS = tomllib.loads((ROOT / "replay/device/mutations.toml").read_text())
+DISASSEMBLED = [name for name, mutation in MUTATIONS.items() if "seen_by" in mutation]
+FOUND = [name for name in MUTATIONS if name not in DISASSEMBLED]
 # What each configuration is there for: bytes of struct page, and what compound_info holds.
 LAYOUT = {"pointer": (64, "pointer"), "page80": (80, "pointer"), "arm64": (64, "pointer")}
 # The other configurations and mutations run in make test-all only.
@@ -55,20 +57,14 @@ def test_nothing_to_drain(pair: Pair) -> None:
     assert told == "memmap_init_zone_device() has no MOVNTI"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name for name, mutation in MUTATIONS.items() if mutation.get("seen_by") == "disassembly"],
-)
+@pytest.mark.parametrize("name", DISASSEMBLED)
 def test_mutation_is_disassembled(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
     changed = build.mutate_object(pair(PROGRAM, "default")[1], name, mutation)
     assert find_undrained(changed, CHUNK) == mutation["says"]
 
 
-@pytest.mark.parametrize(
-    "name",
-    choose((name for name, mutation in MUTATIONS.items() if "seen_by" not in mutation), SHORT),
-)
+@pytest.mark.parametrize("name", choose(FOUND, SHORT))
 def test_mutation_is_found(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
     kernels = pair(PROGRAM, mutation.get("config", "default"))

@@ -15,6 +15,8 @@ from harness.replay.drain import find_undrained
 from harness.replay.run import Replay
 
 MUTATIONS = tomllib.loads((ROOT / "replay/boot/mutations.toml").read_text())
+DISASSEMBLED = [name for name, mutation in MUTATIONS.items() if "seen_by" in mutation]
+FOUND = [name for name in MUTATIONS if name not in DISASSEMBLED]
 # The others run in make test-all only.
 SHORT = {
     "default",
@@ -59,10 +61,7 @@ def test_copies_are_drained_before_they_are_freed(pair: Pair, name: str, what: s
         assert not find_undrained(pair(PROGRAM, name)[1].out / f"{part}.o", *drained)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name for name, mutation in MUTATIONS.items() if mutation.get("seen_by") == "disassembly"],
-)
+@pytest.mark.parametrize("name", DISASSEMBLED)
 def test_mutation_is_disassembled(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
     _, *drained = DRAINED[mutation.get("what", "deferred")]
@@ -70,10 +69,7 @@ def test_mutation_is_disassembled(pair: Pair, name: str) -> None:
     assert mutation["says"] in find_undrained(changed, *drained)
 
 
-@pytest.mark.parametrize(
-    "name",
-    choose((name for name, mutation in MUTATIONS.items() if "seen_by" not in mutation), SHORT),
-)
+@pytest.mark.parametrize("name", choose(FOUND, SHORT))
 def test_mutation_is_found(pair: Pair, name: str) -> None:
     mutation = MUTATIONS[name]
     kernels = pair(PROGRAM, mutation.get("config", "default"))
