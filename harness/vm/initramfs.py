@@ -60,17 +60,10 @@ def make_initramfs(
 ) -> Path:
     """Make the initramfs, with the selftest of source and more files, and return its path."""
     announce("making the initramfs")
-    files = {
-        "init": (ROOT / "guest/init").read_bytes(),
-        **{
-            f"guest/{script.name}": script.read_bytes()
-            for script in (ROOT / "guest").iterdir()
-            if script.name != "init"
-        },
-        **{name: (source / SELFTESTS / name).read_bytes() for name in SELFTEST},
-        **collect_programs(options),
-        **more,
-    }
+    files = {f"guest/{script.name}": script.read_bytes() for script in (ROOT / "guest").iterdir()}
+    files["init"] = files.pop("guest/init")
+    files |= {name: (source / SELFTESTS / name).read_bytes() for name in SELFTEST}
+    files |= collect_programs(options) | dict(more)
     # The guest's busybox is of the host's Debian release, so it has the same applets.
     applets = run([find_program("busybox"), "--list"], "busybox --list").split()
     links = {f"bin/{applet}": "busybox" for applet in applets if f"bin/{applet}" not in files}
