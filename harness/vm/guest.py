@@ -75,39 +75,30 @@ class Guest:
     cpus: int = 2
     nodes: int = 1
 
-    def list_ram(self) -> list[str]:
-        """Return the words of QEMU's command line that make the RAM of each node.
-
-        The host provides a page when the guest first touches it, so RAM may exceed the host's.
-        """
-        size = self.ram_gib * 1024 // self.nodes
-        made = []
-        for node in range(self.nodes):
-            made += ["-object", f"memory-backend-ram,id=ram{node},size={size}M,reserve=off"]
-            if self.nodes > 1:
-                made += ["-numa", f"node,nodeid={node},memdev=ram{node}"]
-        return made
-
     def command(self) -> list[str | Path]:
         """Return QEMU's command line.
 
         The devices have no label area, so that namespace0.0, namespace1.0... each cover a whole
-        device.
+        device. The host provides a page when the guest first touches it, so RAM and devices may
+        exceed the host's.
         """
         machine, native = get_machine(self.kernel.arch), self.accel == "kvm"
         number = len(self.devices)
-        # With room for the alignment of each device.
-        maxmem_gib = self.ram_gib + number * self.gib + 4
         memory = f"{self.ram_gib}G"
         if number:
-            memory += f",slots={number},maxmem={maxmem_gib}G"
+            # With room for the alignment of each device.
+            memory += f",slots={number},maxmem={self.ram_gib + number * self.gib + 4}G"
         command: list[str | Path] = [machine.qemu]
         board = f"{machine.board},nvdimm=on,accel={'kvm' if native else 'tcg'}"
         command += ["-machine", board + ",memory-backend=ram0" * (self.nodes == 1)]
         command += ["-cpu", "host" if native else "max"]
         # A socket for each node: QEMU puts all CPUs of a socket in one node.
         command += ["-smp", f"{self.cpus},sockets={min(self.cpus, self.nodes)}"]
-        command += ["-m", memory, *self.list_ram()]
+        command += ["-m", memory]
+        for node in range(self.nodes):
+            size = self.ram_gib * 1024 // self.nodes
+            command += ["-object", f"memory-backend-ram,id=ram{node},size={size}M,reserve=off"]
+            command += ["-numa", f"node,nodeid={node},memdev=ram{node}"] * (self.nodes > 1)
         command += ["-nodefaults", "-display", "none", "-no-reboot", *self.args]
         for index in range(number):
             backend = f"memory-backend-ram,id=memory{index},size={self.gib}G,reserve=off"
