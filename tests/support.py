@@ -24,6 +24,18 @@ Build = Callable[..., Kernel]
 # What builds a replay program in a configuration, and both its kernels: fixtures of conftest.py.
 Built = Callable[[Program, str], Path]
 Pair = Callable[[Program, str], tuple[Objects, Objects]]
+# `make shell` behind the lock of the build folder, which the tests hold.
+SHELL = """
+import sys
+from pathlib import Path
+from harness.core import stages
+from harness.kernel.images import Kernel
+from harness.vm import shell
+release, image, initramfs, accel, port = sys.argv[1:]
+kernel = Kernel("series", release, Path(image))
+guest = shell.make_guest(kernel, Path(initramfs), accel, 2, int(port))
+stages.run_program(lambda: shell.open_shell(guest, int(port)))
+"""
 MAILS = sorted(SERIES.glob("*/[0-9]*.patch"))
 PATCHES = [patch for topic in list_topics() for patch in list_files(topic)]
 

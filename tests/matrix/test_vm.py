@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import Build, choose
+from support import SHELL, Build, choose
 
 from harness.bench import measure
 from harness.core import command, errors, folders, options
@@ -25,18 +25,8 @@ from harness.replay.drain import CHUNK, find_undrained
 from harness.vm import accel, guest, initramfs
 from harness.vm.devices import DEVICES
 
-# The lock of the build folder is held here, so this starts behind what takes it.
-SHELL = """
-import sys
-from pathlib import Path
-from harness.core import stages
-from harness.kernel.images import Kernel
-from harness.vm import shell
-release, image, initramfs, accel, port = sys.argv[1:]
-kernel = Kernel("series", release, Path(image))
-guest = shell.make_guest(kernel, Path(initramfs), accel, 2, int(port))
-stages.run_program(lambda: shell.open_shell(guest, int(port)))
-"""
+REBINDS = 3
+KERNELS = choose(("base", "series"), ("series",))
 
 
 @pytest.mark.parametrize("name", choose(("base", "series"), ("series",)))

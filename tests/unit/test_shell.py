@@ -11,20 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support import SHELL
 
 from harness.core import folders
 from harness.kernel.images import Kernel
 from harness.vm import devices, shell
 
 KERNEL = Kernel("series", "7.3.0-rc7-series", Path("kernels/bzImage"))
-OPEN = """
-from pathlib import Path
-from harness.core import stages
-from harness.kernel.images import Kernel
-from harness.vm import shell
-guest = shell.make_guest(Kernel("series", "7.3.0", Path("bzImage")), Path("i"), "tcg", 2)
-stages.run_program(lambda: shell.open_shell(guest))
-"""
 
 
 @pytest.mark.parametrize("port", [0, 4321])
@@ -58,7 +51,7 @@ def test_terminal_afterwards(
     master, slave = pty.openpty()
     before = termios.tcgetattr(slave)
     with subprocess.Popen(
-        [sys.executable, "-B", "-c", OPEN],
+        [sys.executable, "-B", "-c", SHELL, "7.3.0", "bzImage", "initramfs", "tcg", "0"],
         cwd=folders.ROOT,
         stdin=slave,
         stdout=slave,
