@@ -200,11 +200,9 @@ def rebind_devices(
 
     Raises UserError for any report, and when the console is not complete and clean.
     """
-    log = prepare_log(options, f"{checker.name}-rebinds")
-    words = (
-        f"zdm.do=rebind zdm.rebinds={checker.rebinds} zdm.map={'mem' if checker.in_ram else 'dev'}"
-    )
-    text = checker.boot(kernel, trees, image, checker.devices, words, log)
+    where = "mem" if checker.in_ram else "dev"
+    words = f"zdm.do=rebind zdm.rebinds={checker.rebinds} zdm.map={where}"
+    text, log = checker.boot(options, kernel, trees, image, "rebinds", words, checker.devices)
     with name_console(f"rebinds in the {kernel.name} kernel", log):
         return console.read_times(text, kernel.release, checker.rebinds, checker.pages)
 

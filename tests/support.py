@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Functions that several test files call."""
 
+import email
+import email.policy
 import json
+import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterable
 from email.message import EmailMessage
@@ -46,6 +50,13 @@ def need(missing: list[str]) -> None:
         pytest.skip(f"{', '.join(missing)} not installed")
 
 
+def need_machine(arch: str) -> None:
+    """Skip the test if QEMU for an architecture, or its firmware, is not installed."""
+    machine = get_machine(arch)
+    files = (machine.qemu, str(machine.firmware))
+    need([file for file in files if not shutil.which(file, os.F_OK)])
+
+
 # The lists that choose() got as short, with all names that each was compared with.
 SHORT_LISTS: dict[frozenset[str], set[str]] = {}
 
@@ -76,9 +87,7 @@ def compare(made: Path, *words: str, config: KernelConfig = DEFAULT) -> None:
     assert "as base, byte for byte" in done.stdout
 
 
-def make(
-    target: str, env: dict[str, str], checkout: Path = ROOT
-) -> "subprocess.CompletedProcess[str]":
+def make(target: str, checkout: Path = ROOT, **env: str) -> "subprocess.CompletedProcess[str]":
     """Run a target of make, in a plain environment with env."""
     return subprocess.run(
         ["make", "-s", "-C", checkout, target],

@@ -12,17 +12,15 @@ from harness.kernel import config, tree
 from harness.vm import guest, initramfs
 from harness.vm.devices import PAIR
 
-CONFIG = config.BOOTED["arm64"]
-MACHINE = architectures.get_machine("arm64")
-
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", ["base", "series"])
-def test_boot_and_rebind(chosen: options.Options, trees: tree.Trees, name: str) -> None:
-    files = (MACHINE.qemu, str(MACHINE.firmware))
-    need(CONFIG.missing() + [file for file in files if not shutil.which(file, os.F_OK)])
+def test_boot_and_rebind(
+    chosen: options.Options, trees: tree.Trees, build: Build, name: str
+) -> None:
+    need_machine("arm64")
     few = dataclasses.replace(chosen, arch="arm64", accel="tcg", rebinds=3)
-    kernel = images.build_kernel(few, name, getattr(trees, name), CONFIG)
+    kernel = build(name, config.BOOTED["arm64"])
     image = initramfs.make_initramfs(few, trees.series)
     guest.need_memory(few.gib, PAIR)
     log = few.build / f"test-arm64-{name}.log"

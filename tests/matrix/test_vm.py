@@ -25,9 +25,6 @@ from harness.replay.drain import CHUNK, find_undrained
 from harness.vm import accel, guest, initramfs
 from harness.vm.devices import DEVICES
 
-REBINDS = 3
-KERNELS = choose(("base", "series"), ("series",))
-
 
 @pytest.mark.parametrize("name", choose(("base", "series"), ("series",)))
 def test_boot_and_rebind(chosen: options.Options, build: Build, image: Path, name: str) -> None:
