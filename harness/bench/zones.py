@@ -11,6 +11,8 @@ PAGE_KIB = 4
 SECTION_PAGES = 1 << 15
 DEFERRED = re.compile(PRINTK + r"node (?P<node>\d+) deferred pages initialised in (?P<ms>\d+)ms$")
 MEMORY = re.compile(PRINTK + r"Memory: (?P<kib>\d+)K/\d+K available \(")
+# The room that a part of the kernel's image leaves in its last 2 MiB.
+GAP = re.compile(PRINTK + r"Freeing unused kernel image \(\w+/\w+ gap\) memory: (?P<kib>\d+)K$")
 UP = re.compile(PRINTK + r"zdm: stage: kernel \S+ is up$")
 ZONE = re.compile(r"^Node (?P<node>\d+), zone +(?P<name>\S+)$")
 COUNT = re.compile(r"^ *(?:pages )?(?P<what>free|present|managed|count:) +(?P<pages>\d+)$")
@@ -18,7 +20,11 @@ COUNT = re.compile(r"^ *(?:pages )?(?P<what>free|present|managed|count:) +(?P<pa
 
 @dataclass
 class Zone:
-    """A populated zone. free pages are the buddy allocator's or on a list of a CPU."""
+    """A populated zone.
+
+    managed leaves out the gaps of the kernel's image, as a kernel with a page more of code has a
+    page less there. free pages are the buddy allocator's or on a list of a CPU.
+    """
 
     node: int
     name: str
@@ -96,6 +102,11 @@ def read_boot(console: str, release: str, nodes: int) -> Boot:
     zones = read_zones([read_message(line) for line in lines])
     if {zone.node for zone in zones if zone.managed} != set(range(nodes)):
         raise BadConsole(f"the guest does not tell of the zones of {nodes} nodes")
+    # With nokaslr, the kernel lies at 16 MiB.
+    for zone in zones:
+        if (zone.node, zone.name) == (0, "DMA32"):
+            gaps = [match for line in lines if (match := GAP.match(line))]
+            zone.managed -= sum(int(match["kib"]) for match in gaps) // PAGE_KIB
     ends = [1000 * float(match["at"]) for match in deferred]
     starts = [end - int(match["ms"]) for end, match in zip(ends, deferred, strict=True)]
     return Boot(

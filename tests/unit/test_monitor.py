@@ -27,9 +27,10 @@ with socket.socket(socket.AF_UNIX) as server:
                 answer = "Error: unknown" if "unknown" in line else "" if line else {}
                 if "dimm1" in line and taken:
                     answer = taken.pop()
-                print(json.dumps({"return": answer}), file=stream, flush=True)
                 if number:
                     print(line, flush=True)
+                print(json.dumps({"return": answer}), file=stream, flush=True)
+                if number:
                     break
 """
 
