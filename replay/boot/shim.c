@@ -145,6 +145,10 @@ static void tell_count(struct page *page, int count)
 #ifdef CONFIG_DEBUG_PAGE_REF
 /* Off, and read at run time in this configuration. */
 struct tracepoint __tracepoint_mm_page_free;
+struct tracepoint __tracepoint_mm_calculate_totalreserve_pages;
+struct tracepoint __tracepoint_mm_setup_per_zone_lowmem_reserve;
+struct tracepoint __tracepoint_mm_setup_per_zone_wmarks;
+struct tracepoint __tracepoint_page_ref_freeze;
 #endif
 
 #ifndef CONFIG_JUMP_LABEL
