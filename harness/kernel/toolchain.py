@@ -72,12 +72,12 @@ class Toolchain:
         rest = [arg for arg in args if arg not in targets]
         below = [target for target in targets if target.startswith("arch/")]
         usual = [target for target in targets if target not in below]
-        said, log = "", log or out / "make.log"
-        for jobs, some in ((options.jobs, usual), (1, below)):
-            if some:
-                command = [*self.command(replace(options, jobs=jobs), tree, out), *rest, *some]
-                env = make_variables(options)
-                said += run(command, what, log=log, progress=progress, env=env)
+        groups = [(options.jobs, usual), (1, below)]
+        said, log, env = "", log or out / "make.log", make_variables(options)
+        # Without a target, make builds all.
+        for jobs, some in [group for group in groups if group[1]] or groups[:1]:
+            command = [*self.command(replace(options, jobs=jobs), tree, out), *rest, *some]
+            said += run(command, what, log=log, progress=progress, env=env)
         return said
 
 
