@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 # Every form in which a kernel reports a fault of its own. Each line is judged alone, so that a
-# running guest can be stopped at the first one. Lockdep and the scheduler say WARNING or BUG.
+# running guest can be stopped at the first one.
 SPLATS = re.compile(
     r"""
       \bWARNING:\s | \bBUG:\s | \bkernel\ BUG\ at\s | \bOops\b | Kernel\ panic
@@ -14,8 +14,12 @@ SPLATS = re.compile(
     | general\ protection\ fault | unable\ to\ handle | double\ fault | invalid\ opcode
     | unchecked\ MSR\ access | stack\ guard\ page
     | \b(?:KASAN|KCSAN|KMSAN|UBSAN|KFENCE):\s
-    | detected\ stalls | self-detected\ stall | rcu.*kthread\ starved
-    | hard\ LOCKUP | blocked\ for\ more\ than | INFO:\ task\ | DEBUG_LOCKS_WARN_ON
+    | detected\ stalls | self-detected\ stall | rcu.*kthread\ starved | soft\ lockup
+    | hard\ LOCKUP | blocked\ for\ more\ than
+    | INFO:\ task\ | INFO:\ possible | possible\ circular\ locking
+    | possible\ recursive\ locking | inconsistent\ lock\ state | suspicious\ RCU
+    | bad\ unlock\ balance | scheduling\ while\ atomic | sleeping\ function\ called
+    | DEBUG_LOCKS_WARN_ON
     | refcount_t:\s | list_(?:add|del)\ corruption | [Bb]ad\ page\ (?:state|map)
     | page\ dumped\ because | Bad\ rss-counter | stack-protector:
     | Out\ of\ memory | invoked\ oom-killer | \bsegfault\ at\b
@@ -127,6 +131,8 @@ def read_times(
                 raise BadConsole(f"rebind {due} of {name} was expected, {told} was reported")
             selftest.append((name, int(match["memmap"]), int(match["pages"])))
     bound = [name for name, *_ in firsts]
+    if foreign := set(bound) - pages.keys():
+        raise BadConsole(f"{foreign.pop()} was bound, but the guest has no such device")
     for name, times in found.items():
         if bound.count(name) != 1:
             raise BadConsole(
@@ -141,6 +147,6 @@ def read_times(
             f"the selftest's {len(selftest)} rebinds disagree"
         )
     for name, _, count in firsts + selftest:
-        if count != (have := pages.get(name)):
-            raise BadConsole(f"{count} pages of {name} were initialised, but it has {have}")
+        if count != pages[name]:
+            raise BadConsole(f"{count} pages of {name} were initialised, but it has {pages[name]}")
     return found
