@@ -102,11 +102,11 @@ def read_boot(console: str, release: str, nodes: int) -> Boot:
     zones = read_zones([read_message(line) for line in lines])
     if {zone.node for zone in zones if zone.managed} != set(range(nodes)):
         raise BadConsole(f"the guest does not tell of the zones of {nodes} nodes")
-    # With nokaslr, the kernel lies at 16 MiB.
+    gaps = sum(int(match["kib"]) for line in lines if (match := GAP.match(line))) // PAGE_KIB
     for zone in zones:
+        # With nokaslr, the kernel lies at 16 MiB.
         if (zone.node, zone.name) == (0, "DMA32"):
-            gaps = [match for line in lines if (match := GAP.match(line))]
-            zone.managed -= sum(int(match["kib"]) for match in gaps) // PAGE_KIB
+            zone.managed -= gaps
     ends = [1000 * float(match["at"]) for match in deferred]
     starts = [end - int(match["ms"]) for end, match in zip(ends, deferred, strict=True)]
     return Boot(
