@@ -3,6 +3,7 @@
 
 import re
 import runpy
+from pathlib import Path
 
 import pytest
 from support import SHORT_LISTS
@@ -11,6 +12,7 @@ from checks import cells, compile, kunit
 from harness.core.architectures import ARCHITECTURES, GUESTS
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
+from harness.core.options import read_options
 from harness.kernel import config
 from harness.replay import build
 
@@ -67,3 +69,9 @@ def test_short_lists_name_cells() -> None:
         runpy.run_path(str(path))
     assert SHORT_LISTS
     assert {name for short, names in SHORT_LISTS.items() for name in short - names} == set()
+
+
+def test_nothing_is_made_without_a_target(tmp_path: Path) -> None:
+    """Without one, make would build the whole kernel; here it would fail."""
+    chosen = read_options({"BUILD": str(tmp_path)})
+    build.Objects(tmp_path, build.DEFAULT, tmp_path, chosen).make()
