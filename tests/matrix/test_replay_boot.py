@@ -58,7 +58,9 @@ def test_copies_are_drained_before_they_are_freed(pair: Pair, name: str, what: s
     need(boot.CONFIGS[name].missing())
     part, *drained = DRAINED[what]
     if (what, name) != ("hugetlb", "pageblock"):
-        assert not find_undrained(pair(PROGRAM, name)[1].out / f"{part}.o", *drained)
+        kernel = pair(PROGRAM, name)[1]
+        kernel.make(f"{part}.o")
+        assert not find_undrained(kernel.out / f"{part}.o", *drained)
 
 
 @pytest.mark.parametrize("name", DISASSEMBLED)
