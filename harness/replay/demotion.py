@@ -7,7 +7,7 @@ from harness.core.picture import add_legend, open_figure
 from harness.replay import plot
 from harness.replay.build import CLANG, REPLAY, Program, vary
 from harness.replay.run import Replay
-from harness.replay.samples import Samples, Spread, find_mean, find_ratio, find_time, list_runners
+from harness.replay.samples import Samples, find_mean, find_ratio, find_time, list_runners
 
 CACHE = Path("/sys/devices/system/cpu/cpu0/cache/index2/size")
 LINES = (
@@ -39,7 +39,7 @@ def read_cache(size: Path = CACHE) -> Samples:
     return {"second_level_kib": int(told.removesuffix("K"))}
 
 
-def find_groups(samples: Samples, order: int, runner: str) -> dict[str, Spread]:
+def find_groups(samples: Samples, order: int, runner: str) -> dict[str, str]:
     """Return base / runner of an order: the copy, and what is read again, by where it fits."""
     cache = samples["second_level_kib"]
     some = [result for result in samples["results"] if result["order"] == order]
@@ -65,14 +65,14 @@ def format_table(samples: Samples) -> str:
         for what in ("copy", "read"):
             for name in list_runners(result, what):
                 row += f"{find_time(result, name, what):9.2f}"
-            row += f"  {find_ratio(result, 'base', 'series', what)!s:19}"
+            row += f"  {find_ratio(result, 'base', 'series', what):19}"
         rows.append(row.rstrip())
     cache = samples["second_level_kib"] or "unknown"
     rows.append(f"base / other, geometric means; the second-level cache has {cache} KiB")
     for order in sorted({result["order"] for result in samples["results"]}):
         for runner in list_runners(samples["results"][0], "copy")[1:]:
             found = find_groups(samples, order, runner).items()
-            told = ", ".join(f"{name} {spread}" for name, spread in found)
+            told = ", ".join(f"{name} {ratio}" for name, ratio in found)
             rows.append(f"order {order}, {runner}: {told}")
     return "\n".join(rows) + "\n"
 

@@ -7,7 +7,6 @@ turn, each with its rounds. A file from before that has one process, its samples
 
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from harness.core.folders import ROOT
@@ -17,24 +16,11 @@ Result = dict[str, Any]
 Samples = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Spread:
-    """The median of processes, and their range; that of a single process is not known."""
-
-    median: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        """Return it as a ratio."""
-        if self.low == self.high:
-            return f"{self.median:.2f}x"
-        return f"{self.median:.2f}x ({self.low:.2f}-{self.high:.2f})"
-
-
-def summarise(values: Sequence[float]) -> Spread:
-    """Return the median and the range of one value for each process."""
-    return Spread(statistics.median(values), min(values), max(values))
+def format_ratios(ratios: Sequence[float]) -> str:
+    """Return the median of the processes and their range; that of a single one is not known."""
+    low, high = min(ratios), max(ratios)
+    spread = f" ({low:.2f}-{high:.2f})" * (low != high)
+    return f"{statistics.median(ratios):.2f}x{spread}"
 
 
 def list_runs(result: Result) -> list[Result]:
@@ -80,15 +66,15 @@ def find_ratios(result: Result, over: str, under: str, what: str = "samples") ->
     ]
 
 
-def find_ratio(result: Result, over: str, under: str, what: str = "samples") -> Spread:
-    """Return the ratio over processes."""
-    return summarise(find_ratios(result, over, under, what))
+def find_ratio(result: Result, over: str, under: str, what: str = "samples") -> str:
+    """Return the ratio over processes, as a text."""
+    return format_ratios(find_ratios(result, over, under, what))
 
 
-def find_mean(results: Sequence[Result], over: str, under: str, what: str = "samples") -> Spread:
-    """Return the geometric mean of the ratio over results, over processes."""
+def find_mean(results: Sequence[Result], over: str, under: str, what: str = "samples") -> str:
+    """Return the geometric mean of the ratio over results, over processes, as a text."""
     ratios = zip(*(find_ratios(result, over, under, what) for result in results), strict=True)
-    return summarise([statistics.geometric_mean(one) for one in ratios])
+    return format_ratios([statistics.geometric_mean(one) for one in ratios])
 
 
 def find_band(result: Result, runner: str, what: str = "samples") -> tuple[float, float, float]:
@@ -97,8 +83,8 @@ def find_band(result: Result, runner: str, what: str = "samples") -> tuple[float
     if len(runs) == 1:
         low, middle, high = statistics.quantiles(runs[0][what][runner], n=4, method="inclusive")
         return low, middle, high
-    found = summarise(find_times(result, runner, what))
-    return found.low, found.median, found.high
+    times = find_times(result, runner, what)
+    return min(times), statistics.median(times), max(times)
 
 
 def describe_runs(samples: Samples) -> str:
@@ -140,7 +126,7 @@ def format_races(name: Callable[[Result], str], samples: Samples) -> str:
             rows[0] += "".join(f"{f'base/{one}':>20}{f'{one}/limit':>20}" for one in runners[1:-1])
         times = "".join(f"{find_time(result, runner):10.2f}" for runner in runners)
         ratios = "".join(
-            f"{find_ratio(result, 'base', one)!s:>20}{find_ratio(result, one, 'limit')!s:>20}"
+            f"{find_ratio(result, 'base', one):>20}{find_ratio(result, one, 'limit'):>20}"
             for one in runners[1:-1]
         )
         rows.append(f"{name(result):{width}}{times}{ratios}")

@@ -27,8 +27,6 @@ from harness.replay.samples import RESULTS, Result, Samples, find_ratio, find_ti
 # The runs that the tables show, by CPU.
 SAPPHIRE_RAPIDS = "Sapphire Rapids"
 ZEN_3 = "Zen 3"
-ZEN_4 = "Zen 4"
-ZEN_5 = "Zen 5"
 RUNS = {
     SAPPHIRE_RAPIDS: {
         "replay": "2026-11-21-sapphire-rapids-v2",
@@ -37,9 +35,9 @@ RUNS = {
     },
     ZEN_3: dict.fromkeys(("replay", "parallel", "demotion", "copy"), "2026-11-24-zen-3")
     | dict.fromkeys(("boot", "online", "hugetlb"), "2026-11-24-zen-3-range"),
-    ZEN_4: dict.fromkeys(("replay", "parallel", "demotion", "copy"), "2026-11-24-zen-4")
+    "Zen 4": dict.fromkeys(("replay", "parallel", "demotion", "copy"), "2026-11-24-zen-4")
     | dict.fromkeys(("boot", "online", "hugetlb"), "2026-11-24-zen-4-final"),
-    ZEN_5: dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
+    "Zen 5": dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
 }
 GIB = 100
 PAGES_PER_GIB = 2**18
@@ -113,7 +111,7 @@ def list_times(what: str, raced: Iterable[tuple[str, str, Result]]) -> list[Row]
     for cpu, name, result in raced:
         times = [f"{find_time(result, one):.2f}" for one in ("base", "series", "limit")]
         gain, over = find_ratio(result, "base", "series"), find_ratio(result, "series", "limit")
-        rows.append((cpu, name, *times, str(gain), str(over)))
+        rows.append((cpu, name, *times, gain, over))
     return rows
 
 
@@ -128,12 +126,12 @@ def list_replay() -> list[Row]:
 
 
 def list_boot() -> list[Row]:
-    """Return the times of deferred initialisation."""
-    raced = []
-    for cpu in list_cpus("boot"):
-        for gib in (16, GIB):
-            result = find_one(cpu, "boot", what="deferred", gib=gib, threads=None)
-            raced.append((cpu, f"deferred, {gib} GiB", result))
+    """Return the times of deferred initialisation by one thread."""
+    raced = (
+        (cpu, f"deferred, {gib} GiB", find_one(cpu, "boot", what="deferred", gib=gib, threads=None))
+        for cpu in list_cpus("boot")
+        for gib in (16, GIB)
+    )
     return list_times("what", raced)
 
 
@@ -180,7 +178,7 @@ def list_parallel() -> list[Row]:
             times = [
                 f"{find_time(result, one):.0f} ms" for one in ("base 1", "series 1", "series 2")
             ]
-            gains = [str(find_ratio(result, f"{one} 1", f"{one} 2")) for one in ("series", "fill")]
+            gains = [find_ratio(result, f"{one} 1", f"{one} 2") for one in ("series", "fill")]
             rows.append((cpu, ORDERS[order, deduplicated], *times, *gains))
     return rows
 
@@ -194,7 +192,7 @@ def list_small() -> list[Row]:
                 runners = f"base {threads}", f"series {threads}"
                 times = [f"{find_cost(result, one):.1f} us" for one in runners]
                 order = f"{result['order']}, deduplicated"
-                rows.append((cpu, order, told, *times, str(find_ratio(result, *runners))))
+                rows.append((cpu, order, told, *times, find_ratio(result, *runners)))
     return rows
 
 
@@ -207,7 +205,7 @@ def list_demotion() -> list[Row]:
         old = cpu == SAPPHIRE_RAPIDS
         for order in (9,) if old else (9, 4):
             found = find_groups(samples, order, "movnti" if old else "series").values()
-            rows.append((cpu, "2 MiB" if order == 9 else "64 KiB", *map(str, found)))
+            rows.append((cpu, "2 MiB" if order == 9 else "64 KiB", *found))
     return rows
 
 
@@ -270,7 +268,7 @@ def list_orders() -> list[Row]:
         ratios = []
         for cpu in RUNS:
             result = find_one(cpu, "replay", device_gib=16, order=order, deduplicated=False)
-            ratios += [str(find_ratio(result, "base", one)) for one in ("fallback", "series")]
+            ratios += [find_ratio(result, "base", one) for one in ("fallback", "series")]
         rows.append((str(order), *ratios))
     return rows
 
@@ -303,11 +301,6 @@ def format_plain(rows: Sequence[Row]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def fill_markdown(found: re.Match[str]) -> str:
-    """Return a marked table made anew."""
-    return f"{found[1]}{format_markdown(MARKDOWN[found[2]]())}{found[3]}"
-
-
 def fill_mail(text: str, rows: Sequence[Row]) -> str:
     """Return the mail with the table that begins as rows made anew; Raises UserError without it."""
     head = " +".join(re.escape(cell) for cell in rows[0])
@@ -326,7 +319,9 @@ def make_tables() -> dict[Path, str]:
     made = {}
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         if MARKED.search(text := page.read_text()):
-            made[page] = MARKED.sub(fill_markdown, text)
+            made[page] = MARKED.sub(
+                lambda found: f"{found[1]}{format_markdown(MARKDOWN[found[2]]())}{found[3]}", text
+            )
     for name, rows in MAILS:
         [mail] = (ROOT / "series").glob(name)
         made[mail] = fill_mail(made.get(mail) or mail.read_text(), rows())

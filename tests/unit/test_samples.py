@@ -42,15 +42,15 @@ def test_merged() -> None:
 def test_median_and_range_are_over_processes() -> None:
     result = MERGED[0]
     assert samples.find_times(result, "base") == [4.0, 6.0, 8.0]
-    assert str(samples.find_ratio(result, "base", "series")) == "3.00x (2.00-4.00)"
+    assert samples.find_ratio(result, "base", "series") == "3.00x (2.00-4.00)"
     assert samples.find_band(result, "base") == (4.0, 6.0, 8.0)
-    assert str(samples.find_mean(MERGED, "base", "series")) == "3.00x (2.00-4.00)"
+    assert samples.find_mean(MERGED, "base", "series") == "3.00x (2.00-4.00)"
     assert samples.describe_runs({"results": MERGED}) == "3 processes, up to 3 rounds each"
 
 
 def test_single_process_of_an_old_file() -> None:
     result = make_run(0, BASES[0])
-    assert str(samples.find_ratio(result, "base", "series")) == "2.00x"
+    assert samples.find_ratio(result, "base", "series") == "2.00x"
     assert samples.find_band(result, "base") == (4.0, 4.0, 6.5)
     assert samples.describe_runs({"results": [result]}) == "a single process, 3 rounds"
 
