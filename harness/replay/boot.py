@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make replay-boot`: compare and race how both kernels initialise boot memory."""
+"""`make replay-boot`, `make replay-online`, `make replay-hugetlb`: struct pages of boot and later.
 
+One program compares and races how both kernels initialise deferred memory of boot, blocks of memory
+that come online, and pages of 1 GiB that boot has set aside.
+"""
+
+from collections.abc import Sequence
 from functools import partial
 
 from harness.replay.build import CLANG, REPLAY, TRACED, Program, vary
 from harness.replay.run import Replay
-from harness.replay.samples import Result, Samples, format_gain, format_races
+from harness.replay.samples import Result, format_gain, format_races
 
 CONFIGS = {
     config.name.removeprefix("boot-"): config
@@ -56,25 +61,39 @@ PROGRAM = Program(
 
 
 def name_race(result: Result) -> str:
-    """Return the size of the zone, what ran, and with how many threads if by wall clock."""
+    """Return the size of the zone, of the blocks or of the huge pages, and what else tells rows."""
+    if "block_mib" in result:
+        return f"blocks of {result['block_mib']:>4} MiB"
+    if result["what"] == "hugetlb":
+        return f"{result['gib']:>2} page{'s' * (result['gib'] > 1)} of 1 GiB"
     threads = f", threads {result['threads']}, wall clock" if "threads" in result else ""
     return f"{result['gib']:>4} GiB, {result['what']}{threads}"
 
 
-def format_verdict(samples: Samples) -> str:
-    """Return the last line: deferred initialisation of the largest zone."""
-    return format_gain("boot", samples["results"][-1:])
+def describe_replay(
+    name: str, what: str, cases: int, *races: Sequence[str], first: int = 0
+) -> Replay:
+    """Return the replay of what the program calls WHAT, with so many random cases.
+
+    Its verdict is the geometric mean of the rows from number first on.
+    """
+    return Replay(
+        name,
+        PROGRAM,
+        {
+            "comparing memmaps and free lists byte for byte": ["matrix", what],
+            "comparing those of random cases": ["random", what, "0", str(cases), "1"],
+        },
+        races,
+        partial(format_races, name_race),
+        lambda samples: format_gain(name, samples["results"][first:]),
+    )
 
 
-BOOT = Replay(
-    "boot",
-    PROGRAM,
-    {
-        "comparing memmaps and free lists byte for byte": ["matrix", "deferred"],
-        "comparing those of random cases": ["random", "deferred", "0", "1000", "1"],
-    },
-    # GiB of the zone, rounds of each process; the last one makes the verdict.
-    (["race", "deferred", "16", "3"], ["threads", "100", "3"], ["race", "deferred", "100", "3"]),
-    partial(format_races, name_race),
-    format_verdict,
-)
+# GiB of the zone, rounds of each process; the last row, the largest zone, makes the verdict.
+ZONES = (["race", "deferred", "16", "3"], ["threads", "100", "3"], ["race", "deferred", "100", "3"])
+BOOT = describe_replay("boot", "deferred", 1000, *ZONES, first=-1)
+# GiB of memory, whose struct pages are larger than the caches, and rounds of each process.
+ONLINE = describe_replay("online", "online", 200, ["race", "online", "8", "9"])
+# Pages of 1 GiB, rounds of each process.
+HUGETLB = describe_replay("hugetlb", "hugetlb", 200, ["race", "hugetlb", "16", "9"])

@@ -11,11 +11,10 @@ from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.core.progress import say
 from harness.core.stages import run_stage
-from harness.replay.boot import BOOT
+from harness.replay.boot import BOOT, HUGETLB, ONLINE
 from harness.replay.copy import COPY
 from harness.replay.demotion import DEMOTION
 from harness.replay.device import DEVICE
-from harness.replay.online import HUGETLB, ONLINE
 from harness.replay.parallel import PARALLEL
 from harness.replay.run import run_replay
 from harness.replay.samples import RESULTS, Samples, describe_runs, find_stolen

@@ -18,8 +18,8 @@ from harness.core.progress import say
 from harness.core.stages import run_stage
 from harness.kernel.export import COVER, is_rfc, read_subject
 from harness.kernel.topics import list_files, list_topics
+from harness.replay.boot import name_race
 from harness.replay.demotion import find_groups
-from harness.replay.online import name_race
 from harness.replay.parallel import find_cost, is_small
 from harness.replay.plot import draw_races
 from harness.replay.samples import RESULTS, Result, Samples, find_ratio, find_time, list_runners

@@ -9,7 +9,7 @@ import pytest
 from support import Built, Pair, choose, compare, need, race, replay
 
 from harness.core.folders import ROOT
-from harness.replay import boot, build, online
+from harness.replay import boot, build
 from harness.replay.boot import PROGRAM
 from harness.replay.drain import find_undrained
 from harness.replay.run import Replay
@@ -119,8 +119,8 @@ def test_page_that_no_thread_frees_is_found(pair: Pair) -> None:
 
 RACES = [
     (boot.BOOT, ["deferred"]),
-    (online.ONLINE, ["online"] * 2),
-    (online.HUGETLB, ["hugetlb"]),
+    (boot.ONLINE, ["online"] * 2),
+    (boot.HUGETLB, ["hugetlb"]),
 ]
 
 
