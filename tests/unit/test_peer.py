@@ -49,8 +49,15 @@ def is_head(made: Path, toy: Path) -> bool:
 
 
 def test_folder(prepare: Prepare, proposal: Path, toy: Path) -> None:
+    """What was built of it need not be built again if it has not changed."""
     assert len(list(proposal.iterdir())) == 3
-    assert is_head(prepare(proposal), toy)
+    states = []
+    for _ in range(2):
+        made = prepare(proposal)
+        assert is_head(made, toy) and not made.with_name("peer.tmp").exists()
+        code = made / "mm/mm_init.c"
+        states.append((command.git(made, "rev-parse", "HEAD"), code.stat().st_mtime_ns))
+    assert states[0] == states[1]
 
 
 @pytest.mark.parametrize("stack", ["", "# the lowest first\nz\na\n"])
@@ -74,31 +81,10 @@ def test_mbox(prepare: Prepare, proposal: Path, toy: Path, whole: bool) -> None:
     assert is_head(prepare(mbox.parent if whole else mbox), toy)
 
 
-@pytest.mark.parametrize("name", ["HEAD", "main", "HEAD~0"])
-def test_commit_of_the_clone(prepare: Prepare, toy: Path, name: str) -> None:
-    assert is_head(prepare(name), toy)
-
-
-def test_commit_of_the_base(prepare: Prepare) -> None:
+def test_commit(prepare: Prepare, toy: Path) -> None:
+    """A branch of the clone, or what the base has, which another peer replaces."""
+    assert is_head(prepare("main"), toy)
     assert (prepare("base", linux=None) / "mm/mm_init.c").read_text() == CODE
-
-
-def test_unchanged_peer_is_left_alone(prepare: Prepare, proposal: Path) -> None:
-    """What was built of it need not be built again."""
-    made = prepare(proposal)
-    before = command.git(made, "rev-parse", "HEAD"), (made / "mm/mm_init.c").stat().st_mtime_ns
-    prepare(proposal)
-    after = command.git(made, "rev-parse", "HEAD"), (made / "mm/mm_init.c").stat().st_mtime_ns
-    assert after == before
-    assert not made.with_name("peer.tmp").exists()
-
-
-def test_changed_peer_is_applied_anew(prepare: Prepare, proposal: Path) -> None:
-    prepare(proposal)
-    patch = proposal / "0001-mm-step-1.patch"
-    patch.write_text(patch.read_text().replace("+\tfirst();", "+\tother();"))
-    (proposal / "0002-mm-step-2.patch").unlink()
-    assert "other" in (prepare(proposal) / "mm/mm_init.c").read_text()
 
 
 def test_names_nothing(prepare: Prepare, toy: Path) -> None:
