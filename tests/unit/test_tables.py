@@ -27,9 +27,7 @@ def test_every_placeholder_is_filled() -> None:
 def test_table_of_a_mail_is_replaced() -> None:
     made = tables.fill_mail(MAIL, ROWS)
     assert made == "Times:\n\n  order   base\n  9       3.44\n  18     12.21\n\nNo more.\n"
-
-
-def test_table_before_a_diffstat_leaves_it() -> None:
+    # A diffstat right below it stays.
     made = tables.fill_mail("  order  base\n  9  1\n---\n mm/a.c | 2 +-\n", ROWS)
     assert made.endswith("12.21\n---\n mm/a.c | 2 +-\n")
 
