@@ -6,7 +6,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.core.architectures import X86_64, Architecture
@@ -46,11 +46,6 @@ class Toolchain:
         cross = f"CROSS_COMPILE={self.architecture.cross}"
         return [cross, "HOSTCC=ccache gcc", f"CC=ccache {self.cc}"]
 
-    def command(self, options: Options, tree: Path, out: Path) -> list[str | Path]:
-        """Return the command that builds targets of tree under out."""
-        arch = f"ARCH={self.architecture.kernel}"
-        return ["make", "-C", tree, f"O={out}", arch, f"-j{options.jobs}", *self.words()]
-
     def make(
         self,
         options: Options,
@@ -69,14 +64,15 @@ class Toolchain:
         run() does.
         """
         targets = [arg for arg in args if not arg.startswith("-") and "=" not in arg]
-        rest = [arg for arg in args if arg not in targets]
+        rest = [f"ARCH={self.architecture.kernel}", *self.words()]
+        rest += [arg for arg in args if arg not in targets]
         below = [target for target in targets if target.startswith("arch/")]
         usual = [target for target in targets if target not in below]
         groups = [(options.jobs, usual), (1, below)]
         said, log, env = "", log or out / "make.log", make_variables(options)
         # Without a target, make builds all.
         for jobs, some in [group for group in groups if group[1]] or groups[:1]:
-            command = [*self.command(replace(options, jobs=jobs), tree, out), *rest, *some]
+            command: list[str | Path] = ["make", "-C", tree, f"O={out}", f"-j{jobs}", *rest, *some]
             said += run(command, what, log=log, progress=progress, env=env)
         return said
 
