@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The plot: base against series for each device, with a dot for each rebind and the mean."""
 
+import functools
 import random
 import statistics
 from pathlib import Path
@@ -16,6 +17,7 @@ from harness.vm.devices import DEVICES, Device
 def draw_panel(axes: Axes, samples: dict[str, Any], device: Device) -> None:
     """Draw one device: bars of means, dots of rebinds, by kernel, for memmap and whole bind."""
     scatter = random.Random(1)
+    write = functools.partial(axes.annotate, textcoords="offset points", ha="center")
     for group, kind in enumerate(("memmap", "bind")):
         means = {}
         for side, kernel in ((-0.21, "base"), (0.21, "series")):
@@ -34,28 +36,11 @@ def draw_panel(axes: Axes, samples: dict[str, Any], device: Device) -> None:
                 zorder=2,
                 label=f"{kernel}: dot = one rebind, line = mean" if group == 0 else None,
             )
-            axes.annotate(
-                f"mean {means[kernel]:.0f}" + " ms" * (name_unit(samples) == "ms"),
-                (group + side, max(times)),
-                (0, 5),
-                textcoords="offset points",
-                ha="center",
-                color=INK,
-                fontsize=10,
-            )
-        axes.annotate(
-            f"{compute_change(means['base'], means['series']):+.0f} %".replace(
-                "-", "\N{MINUS SIGN}"
-            ),
-            (group + 0.21, 0),
-            (0, 10),
-            textcoords="offset points",
-            ha="center",
-            color=COLOURS["series"],
-            fontsize=15,
-            fontweight="bold",
-            zorder=4,
-        )
+            mean = f"mean {means[kernel]:.0f}" + " ms" * (name_unit(samples) == "ms")
+            write(mean, (group + side, max(times)), (0, 5), color=INK, fontsize=10)
+        change = f"{compute_change(*means.values()):+.0f} %".replace("-", "\N{MINUS SIGN}")
+        place = (group + 0.21, 0), (0, 10)
+        write(change, *place, color=COLOURS["series"], fontsize=15, fontweight="bold", zorder=4)
     axes.set_xticks((0, 1), ("memmap initialisation", "whole bind"))
     axes.set_title(
         f"{device.driver} ({device.mode}, {device.align_mib} MiB)", fontsize=12, color=INK
