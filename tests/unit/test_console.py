@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The console parser and the list of splats, tested on the console of a real boot."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -29,16 +30,10 @@ def test_real_console() -> None:
     assert found["dax_pmem"] == console.Times(508, [307, 140, 124], [379.263, 141.676, 132.95])
 
 
-def test_carriage_returns_are_no_trouble() -> None:
-    assert parse([line + "\r" for line in LINES]) == parse(LINES)
-
-
-@pytest.mark.parametrize(
-    "before", ["[    5.808047] ", "<7>[12345.808047] ", "[    5.808047][    T1] "]
-)
-def test_timestamp_variants(before: str) -> None:
-    text = "memmap_init_zone_device initialised 25804288 pages in 97ms"
-    assert console.INITIALISED.match(before + text)
+def test_forms_of_a_line() -> None:
+    """With a carriage return, the level, or the caller (CONFIG_PRINTK_CALLER)."""
+    for form in (r"\g<0>" + "\r", r"<7>\g<0>", r"\1[    T1] \2"):
+        assert parse([re.sub(r"^(\[.*?\]) (.*)$", form, line) for line in LINES]) == parse(LINES)
 
 
 @pytest.mark.parametrize(
