@@ -4,7 +4,7 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from checks.compile import list_touched
@@ -51,40 +51,29 @@ def run_checkpatch(base: Path, file: Path, *more: str) -> list[str]:
     return [line.removeprefix(f"{file}:") for line in lines if not FALSE.search(line)]
 
 
-def run_kernel_doc(name: str, where: Path) -> list[str]:
-    """Return what kernel-doc -Wall says about a C file of the worktree where."""
-    command = [sys.executable, "-B", "scripts/kernel-doc", "-none", "-Wall", name]
-    # kernel-doc prints some warnings twice.
-    return strip_lines(dict.fromkeys(ask_tool(command, where)))
-
-
-def run_checkincludes(name: str, where: Path) -> list[str]:
-    """Return the headers that a C file of the worktree where includes twice."""
-    said = ask_tool(["scripts/checkincludes.pl", name], where)
-    return [line for line in said if line != "No duplicate includes found."]
-
-
-def run_shellcheck(name: str, where: Path) -> list[str]:
-    """Return what shellcheck says about a shell script of the worktree where."""
+# Each tool: which files it takes, and its command for one of them.
+TOOLS = {
+    "kernel-doc": ("*.[ch]", [sys.executable, "-B", "scripts/kernel-doc", "-none", "-Wall"]),
+    "includecheck": ("*.[ch]", ["scripts/checkincludes.pl"]),
     # The script may say which files it reads, relative to itself.
-    command = ["shellcheck", "--format=gcc", "--external-sources", "--source-path=SCRIPTDIR", name]
-    return strip_lines(ask_tool(command, where))
-
-
-# Each tool, and which files it takes.
-TOOLS: dict[str, tuple[Callable[[str, Path], list[str]], Sequence[str]]] = {
-    "kernel-doc": (run_kernel_doc, ("*.c", "*.h")),
-    "includecheck": (run_checkincludes, ("*.c", "*.h")),
-    "shellcheck": (run_shellcheck, ("*.sh",)),
+    "shellcheck": ("*.sh", ["shellcheck", "--format=gcc", "-x", "--source-path=SCRIPTDIR"]),
 }
+CLEAN = "No duplicate includes found."
 
 
 def check_files(trees: Trees, name: str) -> list[str]:
     """Return what a tool says of the files that the series touches, and does not of the base's."""
-    tool, files = TOOLS[name]
-    names = list_touched(trees, *files)
+    files, command = TOOLS[name]
+    names = list_touched(trees, files)
     before, after = (
-        [line for name in names if (where / name).exists() for line in tool(name, where)]
+        [
+            line
+            for name in names
+            if (where / name).exists()
+            # kernel-doc prints some warnings twice.
+            for line in strip_lines(dict.fromkeys(ask_tool([*command, name], where)))
+            if line != CLEAN
+        ]
         for where in (trees.base, trees.series)
     )
     return find_added(before, after)
