@@ -16,7 +16,6 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from harness.core.cache import digest, scratch
@@ -77,12 +76,32 @@ def name_change(topic: str) -> str:
     return f"{topic}-{digest(topic)}"
 
 
-@dataclass(frozen=True)
 class Desk:
     """Where b4 works: a repository, in a home of its own, without the user's settings."""
 
-    tree: Path
-    author: str
+    def __init__(self, tree: Path, trees: Trees, author: tuple[str, str], template: str) -> None:
+        """Make the repository tree from the base's objects, with all that b4 is told."""
+        self.tree, self.author = tree, "{} <{}>".format(*author)
+        borrow_objects(trees.base, tree)
+        tree.with_name("template").write_text(template)
+        ask = ["env", "-C", str(trees.series), "scripts/get_maintainer.pl"]
+        ask += ["--no-git", "--no-git-fallback", "--no-rolestats"]
+        settings = {
+            "user.name": author[0],
+            "user.email": author[1],
+            "core.abbrev": "12",
+            "b4.prep-cover-strategy": "branch-description",
+            "b4.prep-cover-template": str(tree.with_name("template")),
+            "b4.send-auto-to-cmd": shlex.join([*ask, "--no-l", "--no-r"]),
+            "b4.send-auto-cc-cmd": shlex.join([*ask, "--no-m"]),
+            "b4.send-me-too": "no",
+            # Sends nothing, should b4 ever try.
+            "sendemail.sendmailcmd": "false",
+        }
+        for name, value in settings.items():
+            git(tree, "config", name, value)
+        # git am checks out what it touches, so nothing else need be there.
+        git(tree, "sparse-checkout", "set", "--no-cone", "/Makefile")
 
     def run_b4(self, *words: str | Path) -> None:
         """Run b4 in the repository; Raises UserError when it fails."""
@@ -141,31 +160,6 @@ class Desk:
         return made
 
 
-def open_desk(tree: Path, trees: Trees, author: tuple[str, str], template: str) -> Desk:
-    """Make the repository tree from the base's objects, with all that b4 is told."""
-    borrow_objects(trees.base, tree)
-    tree.with_name("template").write_text(template)
-    ask = ["env", "-C", str(trees.series), "scripts/get_maintainer.pl"]
-    ask += ["--no-git", "--no-git-fallback", "--no-rolestats"]
-    settings = {
-        "user.name": author[0],
-        "user.email": author[1],
-        "core.abbrev": "12",
-        "b4.prep-cover-strategy": "branch-description",
-        "b4.prep-cover-template": str(tree.with_name("template")),
-        "b4.send-auto-to-cmd": shlex.join([*ask, "--no-l", "--no-r"]),
-        "b4.send-auto-cc-cmd": shlex.join([*ask, "--no-m"]),
-        "b4.send-me-too": "no",
-        # Sends nothing, should b4 ever try.
-        "sendemail.sendmailcmd": "false",
-    }
-    for name, value in settings.items():
-        git(tree, "config", name, value)
-    # git am checks out what it touches, so nothing else need be there.
-    git(tree, "sparse-checkout", "set", "--no-cone", "/Makefile")
-    return Desk(tree, "{} <{}>".format(*author))
-
-
 def write_sets(
     options: Options,
     trees: Trees,
@@ -183,7 +177,7 @@ def write_sets(
         based = [f"Base: {git(trees.base, 'log', '-1', '--format=%s', start)}"]
     needed, below, written = [f"base-commit: {start}"], "", []
     with scratch(options.build / "outbox.tmp") as home:
-        desk = open_desk(home / "tree", trees, author, template)
+        desk = Desk(home / "tree", trees, author, template)
         for topic, number in versions.items():
             name, change = topic.name, name_change(topic.name)
             announce(f"writing {name}, version {number}, by {desk.author}")
