@@ -83,73 +83,56 @@ MACHINES = {
 class KunitKernel:
     """A kernel that kunit.py builds and boots, in QEMU if its architecture names one.
 
-    words are for its command line.
+    lines are more of its configuration, words for its command line, args for each make.
     """
 
-    config: KernelConfig
+    architecture: Architecture
     suites: tuple[Suite, ...]
+    lines: tuple[str, ...] = ()
     words: str = ""
+    args: tuple[str, ...] = ()
+    name: str = ""
 
     @property
-    def name(self) -> str:
-        """The name of the kernel."""
-        return self.config.name
-
-    @property
-    def qemu(self) -> str:
-        """The program that runs it, or an empty string for UML."""
-        return self.config.tools.architecture.qemu
+    def config(self) -> KernelConfig:
+        """The configuration of the kernel."""
+        fragments = tuple(dict.fromkeys(one for suite in self.suites for one in suite.fragments))
+        lines = (*MACHINES[self.architecture], *(line for one in self.suites for line in one.lines))
+        name, tools = self.name or self.architecture.name, Toolchain(self.architecture)
+        return KernelConfig(name, fragments, (*lines, *self.lines), tools, self.args)
 
     def missing(self) -> list[str]:
         """Return the programs that it needs but that are not installed."""
-        return self.config.missing() + [self.qemu] * (
-            bool(self.qemu) and not shutil.which(self.qemu)
-        )
-
-
-def make_kunit_kernel(
-    architecture: Architecture,
-    suites: tuple[Suite, ...],
-    *lines: str,
-    words: str = "",
-    args: tuple[str, ...] = (),
-    name: str = "",
-) -> KunitKernel:
-    """Return the kernel of an architecture with suites and more lines of configuration."""
-    fragments = dict.fromkeys(name for suite in suites for name in suite.fragments)
-    asked = (*MACHINES[architecture], *(line for suite in suites for line in suite.lines), *lines)
-    config = KernelConfig(
-        name or architecture.name, tuple(fragments), asked, Toolchain(architecture), args
-    )
-    return KunitKernel(config, suites, words)
+        qemu = self.architecture.qemu
+        return self.config.missing() + [qemu] * (bool(qemu) and not shutil.which(qemu))
 
 
 # Under TCG on a busy host, the kernel's check of the timer interrupt fails.
 PC = "no_timer_check"
-HVO = "CONFIG_HUGETLB_PAGE_OPTIMIZE_VMEMMAP=y"
+HVO = ("CONFIG_HUGETLB_PAGE_OPTIMIZE_VMEMMAP=y",)
 # zone_device_memmap needs ZONE_DEVICE, which needs SPARSEMEM_VMEMMAP. i386 and UML have neither.
 KERNELS = {
-    kernel.name: kernel
+    kernel.config.name: kernel
     for kernel in (
-        make_kunit_kernel(X86_64, (MEMCPY_NT, FORTIFY, MEMMAP), HVO, words=f"{PC} {NODES}"),
+        KunitKernel(X86_64, (MEMCPY_NT, FORTIFY, MEMMAP), HVO, f"{PC} {NODES}"),
         # Of these only UML runs natively, so only here can a missing drain show.
         # An SMP UML needs seccomp mode. Every C file includes um.h first.
-        make_kunit_kernel(
+        KunitKernel(
             UML,
             (MEMCPY_NT,),
-            "CONFIG_NR_CPUS=2",
-            words="ncpus=2 seccomp=on",
-            args=(f"KCFLAGS=-include {CONFIGS / 'um.h'}",),
+            ("CONFIG_NR_CPUS=2",),
+            "ncpus=2 seccomp=on",
+            (f"KCFLAGS=-include {CONFIGS / 'um.h'}",),
         ),
-        make_kunit_kernel(I386, (MEMCPY_NT, FORTIFY), words=PC),
-        make_kunit_kernel(ARM64, (MEMCPY_NT, FORTIFY, MEMMAP), words=NODES),
+        KunitKernel(I386, (MEMCPY_NT, FORTIFY), words=PC),
+        KunitKernel(ARM64, (MEMCPY_NT, FORTIFY, MEMMAP), words=NODES),
     )
 }
 # For the base, which has no memcpy_nt().
-MEMMAP_ONLY = make_kunit_kernel(X86_64, (MEMMAP,), HVO, words=f"{PC} {NODES}")
+MEMMAP_ONLY = KunitKernel(X86_64, (MEMMAP,), HVO, f"{PC} {NODES}")
 
 # kunit.py gives a guest 1 GiB, of which 128 MiB are high memory here.
-HIGHMEM = make_kunit_kernel(I386, (FORTIFY,), "CONFIG_HIGHMEM4G=y", words=PC, name="i386-highmem")
+HIGHMEM = KunitKernel(I386, (FORTIFY,), ("CONFIG_HIGHMEM4G=y",), PC, name="i386-highmem")
 
 
 def judge_report(found: ktap.Report, suites: Sequence[str], what: str, log: Path) -> int:
@@ -182,12 +165,12 @@ def parse_log(source: Path, log: Path, suites: Sequence[str], what: str) -> int:
 
 def force_tcg(options: Options, kernel: KunitKernel) -> dict[str, str]:
     """Return the environment variables for kunit.py. QEMU uses TCG unless ACCEL= asks for KVM."""
-    variables = make_variables(options)
-    if kernel.qemu and options.accel != "kvm":
+    variables, qemu = make_variables(options), kernel.architecture.qemu
+    if qemu and options.accel != "kvm":
         folder = options.build / "kunit/tcg"
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / kernel.qemu).write_text(TCG.format(qemu=shutil.which(kernel.qemu)))
-        (folder / kernel.qemu).chmod(0o755)
+        (folder / qemu).write_text(TCG.format(qemu=shutil.which(qemu)))
+        (folder / qemu).chmod(0o755)
         variables["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
     return variables
 
@@ -199,26 +182,26 @@ def run_kunit(options: Options, source: Path, kernel: KunitKernel) -> int:
     than SECONDS, or a case does not pass; see judge_report().
     """
     need_tools(kernel.missing())
-    what = f"KUnit on {kernel.name} ({source.name})"
-    out = options.build / f"kunit/{kernel.name}-{source.name}"
+    config = kernel.config
+    what, args = f"KUnit on {config.name} ({source.name})", config.args
+    out = options.build / f"kunit/{config.name}-{source.name}"
     need_disk(options.build, DISK_GIB, what)
-    tools, args = kernel.config.tools, kernel.config.args
     announce(f"configuring {what}")
-    configure(options, kernel.config, source, out, what)
+    configure(options, config, source, out, what)
     common = [
         f"--build_dir={out}",
-        f"--arch={tools.architecture.kernel}",
+        f"--arch={kernel.architecture.kernel}",
         f"--kunitconfig={out / 'fragment'}",
-        *(f"--make_options={arg}" for arg in [*tools.words(), *args]),
+        *(f"--make_options={arg}" for arg in [*config.tools.words(), *args]),
     ]
     announce(f"building {what}")
-    tools.make(options, source, out, f"building {what}", *args, progress=count_lines(what))
+    config.tools.make(options, source, out, f"building {what}", *args, progress=count_lines(what))
     announce(f"running {what}")
     log = out / "test.log"
     log.unlink(missing_ok=True)
     more = [f"--kernel_args={word}" for word in f"panic=-1 {RUN} {kernel.words}".split()]
     # Without ACPI, x86 takes its CPUs from a table that has one for each socket.
-    more += ["--qemu_args=-smp 2,sockets=2"] * bool(kernel.qemu)
+    more += ["--qemu_args=-smp 2,sockets=2"] * bool(kernel.architecture.qemu)
     boot = ktap.make_command(source, "exec", *common, *more, f"--timeout={SECONDS}")
     env = force_tcg(options, kernel)
     report = ktap.run_parser(boot, what, out / "report.json", log=out / "exec.log", env=env)
