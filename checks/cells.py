@@ -16,7 +16,7 @@ def list_configs() -> dict[str, KernelConfig]:
         "vm": BOOTED,
         "kunit": {name: kernel.config for name, kernel in kunit.KERNELS.items()},
         "sanitizers": {name: checker.config for name, checker in sanitizers.CHECKERS.items()},
-        "objects": {target.name: target.choose(target.zone_device) for target in compile.TARGETS},
+        "objects": {one.name: compile.add_zone_device(one) for one in compile.TARGETS},
         "boot-memory": {name: one.config for name, one in boot_memory.BOOTS.items()},
         "demotion": {"demotion": demotion.CONFIG},
         "replay": build.CONFIGS,

@@ -3,14 +3,16 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from checks.warnings import find_warnings
+from checks.warnings import find_added, find_warnings
 from harness.core import architectures
 from harness.core.command import git
 from harness.core.errors import UserError
 from harness.core.options import Options
+from harness.core.progress import say
 from harness.kernel.config import KernelConfig, configure
 from harness.kernel.toolchain import Toolchain, need_tools
 from harness.kernel.tree import Trees
@@ -18,6 +20,7 @@ from harness.kernel.tree import Trees
 # Files that include the headers that the series touches. mm/memremap.c is also the caller of
 # memmap_init_zone_device().
 USERS = ("drivers/md/dm-writecache.c", "mm/memremap.c", "mm/sparse-vmemmap.c")
+MORE_USERS = {architectures.X86_64: ("arch/x86/lib/usercopy_64.c",)}
 # Files that an ordinary kernel does not compile: user space, tests that must fail to compile, and
 # the sanitizers' own tests, for which there is SANITIZERS.
 ELSEWHERE = (":!tools", ":!lib/test_fortify", ":!mm/kasan", ":!mm/kmsan", ":!kernel/kcsan")
@@ -30,30 +33,9 @@ EVERY_TEST = "CONFIG_KUNIT_ALL_TESTS=y"
 WRITECACHE = "CONFIG_DM_WRITECACHE=y"
 
 
-@dataclass(frozen=True)
-class Target:
-    """A configuration to compile for.
-
-    zone_device says whether ZONE_DEVICE exists there. users are more files that use the headers.
-    """
-
-    config: KernelConfig
-    zone_device: bool = True
-    users: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The name of the target."""
-        return self.config.name
-
-    def choose(self, zone_device: bool) -> KernelConfig:
-        """Return the configuration with or without ZONE_DEVICE."""
-        if not zone_device:
-            return self.config
-        fragments = ("zone_device", *self.config.fragments)
-        return replace(
-            self.config, fragments=fragments, lines=(*self.config.lines, "CONFIG_FS_DAX=y")
-        )
+ZONE_DEVICE = "zone_device"
+# ZONE_DEVICE needs SPARSEMEM_VMEMMAP. That is only for 64 bits, and UML has only FLATMEM.
+WITHOUT_ZONE_DEVICE = (architectures.I386, architectures.UML)
 
 
 def target(
@@ -62,33 +44,33 @@ def target(
     name: str = "",
     llvm: str = "",
     fragments: tuple[str, ...] = (),
-    zone_device: bool = True,
-    users: tuple[str, ...] = (),
-) -> Target:
-    """Return a target of an architecture, with fragments and symbols on top of OBJECTS."""
-    tools = Toolchain(architecture, llvm)
+) -> KernelConfig:
+    """Return a configuration to compile for, with fragments and symbols on top of OBJECTS."""
     asked = (EVERY_TEST, WRITECACHE, *(f"CONFIG_{symbol}=y" for symbol in symbols))
-    config = KernelConfig(name or architecture.name, (*OBJECTS, *fragments), asked, tools)
-    return Target(config, zone_device, users)
+    tools = Toolchain(architecture, llvm)
+    return KernelConfig(name or architecture.name, (*OBJECTS, *fragments), asked, tools)
+
+
+def add_zone_device(config: KernelConfig) -> KernelConfig:
+    """Return a configuration with ZONE_DEVICE, where the architecture has it."""
+    if config.tools.architecture in WITHOUT_ZONE_DEVICE:
+        return config
+    fragments, lines = (ZONE_DEVICE, *config.fragments), (*config.lines, "CONFIG_FS_DAX=y")
+    return replace(config, fragments=fragments, lines=lines)
 
 
 WIDE = "64BIT"
 # Deferred initialisation is in mm/mm_init.c too. It cannot be combined with KMSAN.
 DEFERRED = "DEFERRED_STRUCT_PAGE_INIT"
 # Of these two, every file that the series touches.
-X86_64, CLANG = (
-    target(
-        architectures.X86_64,
-        *(WIDE, DEFERRED, "HUGETLBFS", "PCI", "NET", "INET", "INFINIBAND", "INFINIBAND_RDMAVT"),
-        name=name,
-        llvm=llvm,
-        users=("arch/x86/lib/usercopy_64.c",),
-    )
-    for name, llvm in (("x86_64", ""), ("x86_64-clang", architectures.LLVM))
+whole = partial(
+    target,
+    architectures.X86_64,
+    *(WIDE, DEFERRED, "HUGETLBFS", "PCI", "NET", "INET", "INFINIBAND", "INFINIBAND_RDMAVT"),
 )
-# ZONE_DEVICE needs SPARSEMEM_VMEMMAP. That is only for 64 bits, and UML has only FLATMEM.
-I386 = target(architectures.I386, zone_device=False)
-UML = target(architectures.UML, WIDE, zone_device=False)
+X86_64, CLANG = whole(), whole(name="x86_64-clang", llvm=architectures.LLVM)
+I386 = target(architectures.I386)
+UML = target(architectures.UML, WIDE)
 # All of the 64-bit ones but UML have deferred initialisation, with SPARSEMEM_VMEMMAP only.
 ARM64 = target(architectures.ARM64, DEFERRED)
 SPARSEMEM = "SPARSEMEM_MANUAL"
@@ -105,29 +87,27 @@ TARGETS = (
     # With KFENCE it is the only architecture with both ZONE_DEVICE and WANT_PAGE_VIRTUAL.
     target(architectures.LOONGARCH64, WIDE, SPARSEMEM, DEFERRED, "KFENCE", llvm=architectures.LLVM),
 )
-# The sanitizers' own tests by folder. They compile only with their sanitizer.
+# The sanitizers' own tests: the folder, and a configuration with the sanitizer, without which they
+# do not compile.
 DEBUG = "DEBUG_KERNEL"
-SANITIZERS = {
-    folder: target(
-        architectures.X86_64,
-        WIDE,
-        DEBUG,
-        name=f"x86_64-{name}",
-        llvm=llvm,
-        fragments=("tracers", name),
-    )
-    for folder, name, llvm in (
-        ("mm/kasan/", "kasan", ""),
-        ("mm/kmsan/", "kmsan", architectures.LLVM),
-        ("kernel/kcsan/", "kcsan", ""),
-    )
-}
-# KASAN's own tests where memcpy_nt() is memcpy().
-FALLBACK = target(
-    architectures.ARM64,
-    *(DEBUG, "KASAN", "KASAN_GENERIC", "KASAN_KUNIT_TEST"),
-    name="arm64-kasan",
-    fragments=("tracers",),
+checked = partial(target, architectures.X86_64, WIDE, DEBUG)
+SANITIZERS = (
+    ("mm/kasan/", checked(name="x86_64-kasan", fragments=("tracers", "kasan"))),
+    (
+        "mm/kmsan/",
+        checked(name="x86_64-kmsan", llvm=architectures.LLVM, fragments=("tracers", "kmsan")),
+    ),
+    ("kernel/kcsan/", checked(name="x86_64-kcsan", fragments=("tracers", "kcsan"))),
+    # Where memcpy_nt() is memcpy().
+    (
+        "mm/kasan/",
+        target(
+            architectures.ARM64,
+            *(DEBUG, "KASAN", "KASAN_GENERIC", "KASAN_KUNIT_TEST"),
+            name="arm64-kasan",
+            fragments=("tracers",),
+        ),
+    ),
 )
 
 
@@ -138,7 +118,7 @@ def list_touched(trees: Trees, *where: str) -> list[str]:
 
 
 class Compilation:
-    """The objects of one worktree for one target, under build/objects/.
+    """The objects of one worktree in one configuration, under build/objects/.
 
     They are made from files or, without files, from what the series touches and from its users.
     Builds with and without ZONE_DEVICE share the generated files.
@@ -149,36 +129,34 @@ class Compilation:
         options: Options,
         trees: Trees,
         source: Path,
-        target: Target,
+        target: KernelConfig,
         files: Sequence[str] = (),
     ) -> None:
         self.options, self.source, self.target = options, source, target
-        self.files = [*files] or [*list_touched(trees), *USERS, *target.users]
+        users = MORE_USERS.get(target.tools.architecture, ())
+        self.files = [*files] or [*list_touched(trees), *USERS, *users]
         self.out = options.build / f"objects/{target.name}-{source.name}"
         self.config: set[str] = set()
 
-    def configure(self, zone_device: bool) -> None:
+    def configure(self) -> None:
         """Configure the kernel and prepare it; Raises UserError if a tool or a line is missing."""
-        config = self.target.choose(zone_device)
-        need_tools(config.missing())
+        need_tools(self.target.missing())
         what = f"the objects ({self.target.name}, {self.source.name})"
-        arch = config.tools.architecture.name
-        tested = zone_device and arch != "s390" and (self.source / MEMMAP_TEST).exists()
-        configure(self.options, config, self.source, self.out, what, MEMMAP_LINE * tested)
+        tested = self.target.tools.architecture is not architectures.S390
+        tested &= ZONE_DEVICE in self.target.fragments and (self.source / MEMMAP_TEST).exists()
+        configure(self.options, self.target, self.source, self.out, what, MEMMAP_LINE * tested)
         self.config = set((self.out / ".config").read_text().splitlines())
         self.make("prepare")
 
     def make(self, *targets: str) -> str:
         """Run make with W=1 and return what it prints; Raises UserError when it fails."""
         what = f"make {targets[-1]} ({self.target.name}, {self.source.name})"
-        args = ("-s", "W=1", *self.target.config.args)
-        return self.target.config.tools.make(
-            self.options, self.source, self.out, what, *args, *targets
-        )
+        args = ("-s", "W=1", *self.target.args, *targets)
+        return self.target.tools.make(self.options, self.source, self.out, what, *args)
 
     def name_object(self, file: str) -> str:
         """Return the object of a C file, or an empty string if this configuration makes none."""
-        own = self.target.config.tools.architecture.folder
+        own = self.target.tools.architecture.folder
         foreign = file.startswith("arch/") and not file.startswith(f"{own}/")
         if foreign or not (self.source / file).exists():
             return ""
@@ -202,12 +180,12 @@ class Compilation:
             for whole, symbol in rules
         )
 
-    def compile(self, zone_device: bool = True) -> tuple[list[str], list[str]]:
+    def compile(self) -> tuple[list[str], list[str]]:
         """Configure and compile, and return the objects' names and the warnings without lines.
 
         Raises UserError when it fails.
         """
-        self.configure(zone_device)
+        self.configure()
         made = [name for file in self.files if (name := self.name_object(file))]
         for name in made:
             (self.out / name).unlink(missing_ok=True)
@@ -218,3 +196,17 @@ class Compilation:
                 f"see {self.out}/make.log"
             )
         return made, find_warnings(said, self.source)
+
+
+def compile_both(
+    options: Options, trees: Trees, target: KernelConfig, files: Sequence[str] = ()
+) -> tuple[list[str], list[str], list[str]]:
+    """Compile base and series; return the objects of each, and the warnings that series adds."""
+    (old, before), (new, after) = (
+        Compilation(options, trees, source, target, files).compile()
+        for source in (trees.base, trees.series)
+    )
+    say(
+        f"{target.name}: {len(old)} and {len(new)} objects, {len(before)} and {len(after)} warnings"
+    )
+    return old, new, find_added(before, after)

@@ -116,6 +116,6 @@ class Builds:
         """Build all that the series touches at a patch except ZONE_DEVICE; return the warnings."""
         suites = [suite for suite in self.list_suites(patch) if suite is not kunit.MEMMAP]
         tests = [f"CONFIG_{suite.symbol}=y" for suite in suites]
-        lines = [line for line in X86_64.config.lines if line != EVERY_TEST]
-        config = replace(X86_64.config, name="no-zone-device", lines=(*lines, *tests))
+        lines = [line for line in X86_64.lines if line != EVERY_TEST]
+        config = replace(X86_64, name="no-zone-device", lines=(*lines, *tests))
         return self.build_folders(patch, config)

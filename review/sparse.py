@@ -8,8 +8,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from checks.compile import X86_64, Compilation
-from checks.warnings import find_added
+from checks.compile import X86_64, add_zone_device, compile_both
 from harness.core import cache
 from harness.core.command import run
 from harness.core.debian import Apt, NotOffered
@@ -72,9 +71,6 @@ def check_objects(options: Options, trees: Trees) -> list[str]:
 
     Raises NotOffered as find_sparse() does, UserError when something does not compile.
     """
-    said, args = [], ("C=1", f"CHECK={find_sparse(options, trees.base)}")
-    target = replace(X86_64, config=replace(X86_64.config, args=args))
-    for source in (trees.base, trees.series):
-        announce(f"checking the touched objects of {source.name}")
-        said.append(Compilation(options, trees, source, target).compile()[1])
-    return find_added(*said)
+    args = ("C=1", f"CHECK={find_sparse(options, trees.base)}")
+    announce("checking the touched objects of base and series")
+    return compile_both(options, trees, replace(add_zone_device(X86_64), args=args))[-1]

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from checks.compile import X86_64, Compilation
+from checks.compile import X86_64, Compilation, add_zone_device
 from harness.core.cache import replace, scratch
 from harness.core.command import git
 from harness.core.debian import Apt
@@ -41,5 +41,5 @@ def check_stable(options: Options, trees: Trees, patches: list[Path]) -> list[st
             apply_patch(where, patch, advice="rebase it")
         git(where, "sparse-checkout", "disable")
         announce(f"compiling the touched objects on {release}")
-        made, warnings = Compilation(options, trees, where, X86_64).compile()
+        made, warnings = Compilation(options, trees, where, add_zone_device(X86_64)).compile()
     return warnings if "mm/mm_init.o" in made else [*warnings, "mm/mm_init.o was not built"]

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from checks import warnings
-from checks.compile import ARM64, I386, X86_64, Compilation, Target
+from checks.compile import ARM64, I386, X86_64, Compilation
 from harness.core.options import read_options
+from harness.kernel.config import KernelConfig
 from harness.kernel.tree import Trees
 
 SAID = """\
@@ -50,7 +51,9 @@ def test_what_is_there_more_often_is_new() -> None:
         (X86_64, "CONFIG_HOTPLUG=y", "drivers/x/memory_hotplug.o"),
     ],
 )
-def test_objects_of_a_target(tmp_path: Path, target: Target, config: str, objects: str) -> None:
+def test_objects_of_a_target(
+    tmp_path: Path, target: KernelConfig, config: str, objects: str
+) -> None:
     """Those of other architectures are left out, and parts of an object that is not made.
 
     The rule of a part may be unconditional, or may have the condition.

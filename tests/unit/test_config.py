@@ -45,7 +45,7 @@ def test_each_guest_has_a_fragment_and_a_configuration() -> None:
 def test_each_architecture_is_compiled_for_and_tested() -> None:
     """An architecture must also be in the tables that depend on the table of architectures."""
     known = set(ARCHITECTURES.values())
-    compiled = {target.config.tools.architecture for target in compile.TARGETS}
+    compiled = {target.tools.architecture for target in compile.TARGETS}
     kunits = {kernel.config.tools.architecture for kernel in kunit.KERNELS.values()}
     replayed = {config.tools.architecture for config in build.CONFIGS.values()}
     assert compiled == known
