@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What several test files share: the options of the run, a toy repository, the real trees."""
+"""What several test files share: the real trees, a toy repository, a stand-in for QEMU."""
 
-import functools
 import itertools
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support import Build, Built, Pair, Stage, need
+from support import Lab, Stage
 
 from harness.core import command, folders, options
-from harness.kernel import export, images, source, tree
-from harness.kernel.config import MEASURED, KernelConfig
-from harness.replay.build import Objects, Program
+from harness.kernel import export, source
 from harness.vm import initramfs
 
 sys.dont_write_bytecode = True
@@ -25,7 +21,7 @@ sys.dont_write_bytecode = True
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of the real trees as cells of the matrix."""
     for item in items:
-        if "trees" in getattr(item, "fixturenames", ()):
+        if "lab" in getattr(item, "fixturenames", ()):
             item.add_marker("cell")
 
 
@@ -34,85 +30,37 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
     A line shows the outcome, the time with that of the fixtures, and why the cell was skipped.
     """
-    reports = itertools.chain(*terminalreporter.stats.values())
-    cells = [
-        one for one in reports if isinstance(one, pytest.TestReport) and "cell" in one.keywords
-    ]
-    lines: dict[str, tuple[str, float, str]] = {}
-    for report in sorted(cells, key=lambda report: report.start):
-        outcome, seconds, why = lines.get(report.nodeid, ("", 0.0, ""))
-        if not report.passed or (report.when == "call" and not outcome):
-            outcome = report.outcome.upper()
-        if report.skipped and isinstance(report.longrepr, tuple):
-            why = f"  {report.longrepr[2]}"
-        lines[report.nodeid] = outcome, seconds + report.duration, why
-    if lines:
+    cells: dict[str, list[pytest.TestReport]] = {}
+    for one in itertools.chain(*terminalreporter.stats.values()):
+        if isinstance(one, pytest.TestReport) and "cell" in one.keywords:
+            cells.setdefault(one.nodeid, []).append(one)
+    if cells:
         terminalreporter.section("the matrix")
-    for name, (outcome, seconds, why) in lines.items():
-        minutes, seconds = divmod(round(seconds), 60)
+    for name, those in sorted(cells.items(), key=lambda cell: min(one.start for one in cell[1])):
+        worst = min(those, key=lambda one: one.passed)
+        why = f"  {worst.longrepr[2]}" if isinstance(worst.longrepr, tuple) else ""
+        minutes, seconds = divmod(round(sum(one.duration for one in those)), 60)
         terminalreporter.write_line(
-            f"{outcome:7} {minutes:3}:{seconds:02}  {name.removeprefix('tests/')}{why}"
+            f"{worst.outcome.upper():7} {minutes:3}:{seconds:02}  "
+            f"{name.removeprefix('tests/')}{why}"
         )
 
 
 @pytest.fixture(scope="session")
-def chosen() -> Iterator[options.Options]:
-    """The options of this run, with the build folder locked until the last test.
+def lab() -> Iterator[Lab]:
+    """The real trees, with the build folder locked until the last test.
 
     Each test names its own architecture; ARCH= is for make bench.
     """
     found = options.read_options({**os.environ, "ARCH": ""})
     with folders.lock_build(found.build):
-        yield found
+        yield Lab(found)
 
 
 @pytest.fixture(scope="session")
-def trees(chosen: options.Options) -> tree.Trees:
-    """The real base and series trees."""
-    return tree.apply_series(chosen)
-
-
-@pytest.fixture(scope="session")
-def image(chosen: options.Options, trees: tree.Trees) -> Path:
+def image(lab: Lab) -> Path:
     """The initramfs with the series' selftest."""
-    return initramfs.make_initramfs(chosen, trees.series)
-
-
-@pytest.fixture(scope="session")
-def build(chosen: options.Options, trees: tree.Trees) -> Build:
-    """Return a function that builds base or series once, or skips where a tool is missing."""
-
-    @functools.cache
-    def made(name: str, config: KernelConfig = MEASURED) -> images.Kernel:
-        need(config.missing())
-        return images.build_kernel(chosen, name, getattr(trees, name), config)
-
-    return made
-
-
-@pytest.fixture(scope="session")
-def built(chosen: options.Options, trees: tree.Trees) -> Built:
-    """Return a function that builds a replay program once, or skips where a tool is missing."""
-
-    @functools.cache
-    def made(program: Program, name: str) -> Path:
-        config = program.configs[name]
-        runner = config.tools.architecture.runner
-        need(config.missing() + [tool for tool in runner if not shutil.which(tool)])
-        return program.build(chosen, trees, name)
-
-    return made
-
-
-@pytest.fixture(scope="session")
-def pair(chosen: options.Options, trees: tree.Trees) -> Pair:
-    """Return a function that builds both kernels of a replay program once."""
-
-    @functools.cache
-    def made(program: Program, name: str) -> tuple[Objects, Objects]:
-        return program.build_pair(chosen, trees, name)
-
-    return made
+    return initramfs.make_initramfs(lab.options, lab.trees.series)
 
 
 @pytest.fixture

@@ -3,31 +3,37 @@
 
 import email
 import email.policy
+import functools
 import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.bench.measure import measure_boot
 from harness.core.architectures import get_machine
 from harness.core.command import make_environment
 from harness.core.folders import ROOT
-from harness.kernel.config import KernelConfig
-from harness.kernel.images import Kernel
+from harness.core.options import Options
+from harness.kernel import images
+from harness.kernel.config import BOOTED, MEASURED, KernelConfig
 from harness.kernel.topics import SERIES, list_files, list_topics
-from harness.replay.build import DEFAULT, Objects, Program
+from harness.kernel.tree import apply_series
+from harness.replay.build import DEFAULT, Objects, Program, mutate_object
+from harness.vm.accel import choose_accel
+from harness.vm.devices import list_devices
+from harness.vm.guest import need_memory
+from harness.vm.initramfs import make_initramfs
 
 Stage = Callable[..., "subprocess.CompletedProcess[str]"]
-# What builds base or series, with a configuration or as it is measured: a fixture of conftest.py.
-Build = Callable[..., Kernel]
-# What builds a replay program in a configuration, and both its kernels: fixtures of conftest.py.
-Built = Callable[[Program, str], Path]
-Pair = Callable[[Program, str], tuple[Objects, Objects]]
+Mutation = Mapping[str, Any]
 # `make shell` behind the lock of the build folder, which the tests hold.
 SHELL = """
 import sys
@@ -57,15 +63,68 @@ def need_machine(arch: str) -> None:
     need([file for file in files if not shutil.which(file, os.F_OK)])
 
 
-# The lists that choose() got as short, with all names that each was compared with.
-SHORT_LISTS: dict[frozenset[str], set[str]] = {}
+# In one run, each is built once.
+build_replay = functools.cache(Program.build)
+build_pair = functools.cache(Program.build_pair)
+
+
+class Lab:
+    """The options of a run, both trees, and what is built of them. A missing tool skips a test."""
+
+    def __init__(self, options: Options) -> None:
+        self.options, self.trees = options, apply_series(options)
+
+    def kernel(self, name: str, config: KernelConfig = MEASURED) -> images.Kernel:
+        """Build base or series, with a configuration or as it is measured."""
+        need(config.missing())
+        return images.build_kernel(self.options, name, getattr(self.trees, name), config)
+
+    def replay(self, program: Program, name: str = "default") -> Path:
+        """Build a replay program in a configuration."""
+        config = program.configs[name]
+        runner = config.tools.architecture.runner
+        need(config.missing() + [tool for tool in runner if not shutil.which(tool)])
+        return build_replay(program, self.options, self.trees, name)
+
+    def pair(self, program: Program, name: str = "default") -> tuple[Objects, Objects]:
+        """Build both kernels of a replay program."""
+        return build_pair(program, self.options, self.trees, name)
+
+    def rebind(self, name: str, options: Options) -> None:
+        """Boot base or series of an architecture, and rebind each device three times.
+
+        Raises UserError unless each was bound so often, and all else is as it should be.
+        """
+        few = replace(options, rebinds=3)
+        need_memory(few.gib, list_devices(few.arch))
+        kernel = self.kernel(name, BOOTED[few.arch])
+        image = make_initramfs(few, self.trees.series)
+        accel, log = choose_accel(few, kernel, image), few.build / f"test-{kernel.name}.log"
+        measure_boot(few, kernel, image, accel, log, f"test boot ({kernel.name})")
+
+    def mutant(self, program: Program, name: str, mutation: Mutation) -> Path:
+        """Build a replay program whose series has a mutation."""
+        kernels = self.pair(program, mutation.get("config", "default"))
+        return program.build_mutant(*kernels, name, mutation)
+
+    def mutated(self, program: Program, name: str, mutation: Mutation) -> Path:
+        """Compile the object of the series that has a mutation."""
+        return mutate_object(self.pair(program)[1], name, mutation)
 
 
 def choose(names: Iterable[str], short: Iterable[str]) -> list[Any]:
     """Return the names as parameters. Those not in short run in make test-all only."""
-    names, kept = [*names], frozenset(short)
-    SHORT_LISTS.setdefault(kept, set()).update(names)
+    names, kept = [*names], {*short}
+    # It would take its cell out of make test in silence.
+    assert kept <= {*names}, f"{kept - {*names}} is the name of no cell"
     return [pytest.param(name, marks=[] if name in kept else [pytest.mark.full]) for name in names]
+
+
+def read_mutations(name: str) -> tuple[dict[str, Mutation], list[str], list[str]]:
+    """Return the mutations in replay/NAME.toml, and which are found by a run and which are not."""
+    mutations = tomllib.loads((ROOT / f"replay/{name}.toml").read_text())
+    seen = [name for name, mutation in mutations.items() if "seen_by" in mutation]
+    return mutations, [name for name in mutations if name not in seen], seen
 
 
 def replay(

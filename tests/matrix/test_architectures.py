@@ -2,11 +2,9 @@
 """What the series touches compiles without a new warning with W=1, on each architecture."""
 
 import pytest
-from support import need
+from support import Lab, need
 
 from checks import compile
-from harness.core import options
-from harness.kernel import tree
 from harness.kernel.config import KernelConfig
 
 X86_64 = compile.add_zone_device(compile.X86_64)
@@ -20,14 +18,14 @@ CELLS = [
 
 @pytest.mark.full
 @pytest.mark.parametrize("config", CELLS)
-def test_no_new_warning(chosen: options.Options, trees: tree.Trees, config: KernelConfig) -> None:
+def test_no_new_warning(lab: Lab, config: KernelConfig) -> None:
     need(config.missing())
-    old, new, added = compile.compile_both(chosen, trees, config)
+    old, new, added = compile.compile_both(lab.options, lab.trees, config)
     assert added == []
     assert set(old) <= set(new)
     assert {"mm/mm_init.o", "mm/page_alloc.o", "lib/tests/memcpy_nt_kunit.o"} <= set(new)
     # x86-64 with ZONE_DEVICE must compile every file that the series touches.
-    touched = compile.Compilation(chosen, trees, trees.series, config).files
+    touched = compile.Compilation(lab.options, lab.trees, lab.trees.series, config).files
     assert len(new) == len(touched) or config != X86_64
 
 
@@ -36,11 +34,9 @@ def test_no_new_warning(chosen: options.Options, trees: tree.Trees, config: Kern
     ("folder", "config"),
     [pytest.param(*one, id=one[1].name) for one in compile.SANITIZERS],
 )
-def test_no_new_warning_in_test_of_sanitizer(
-    chosen: options.Options, trees: tree.Trees, folder: str, config: KernelConfig
-) -> None:
-    files = compile.list_touched(trees, folder)
+def test_no_new_warning_in_test_of_sanitizer(lab: Lab, folder: str, config: KernelConfig) -> None:
+    files = compile.list_touched(lab.trees, folder)
     objects = [f"{file.removesuffix('c')}o" for file in files]
     need(config.missing())
-    made = compile.compile_both(chosen, trees, compile.add_zone_device(config), files)
+    made = compile.compile_both(lab.options, lab.trees, compile.add_zone_device(config), files)
     assert objects and made == (objects, objects, [])

@@ -5,18 +5,17 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from support import Lab
 
 from harness.bench import boot, measure
-from harness.core import options
-from harness.kernel import tree
 from harness.vm import guest
 
 GIB = 64
 
 
 @pytest.mark.full
-def test_memory_is_the_same(chosen: options.Options, trees: tree.Trees, tmp_path: Path) -> None:
-    once = dataclasses.replace(chosen, ram_gib=GIB, boots=1)
+def test_memory_is_the_same(lab: Lab, tmp_path: Path) -> None:
+    once = dataclasses.replace(lab.options, ram_gib=GIB, boots=1)
     guest.need_memory(0, (), GIB, GIB - guest.RAM_GIB)
     runs = boot.boot_shapes(once, measure.make_setup(once), tmp_path)
     boot.check_zones(runs)

@@ -4,9 +4,9 @@
 from pathlib import Path
 
 import pytest
+from support import Lab
 
 from harness.core import folders
-from harness.kernel import tree
 from review import scripts
 
 SOURCES = sorted(
@@ -25,6 +25,6 @@ MEANT = "EMBEDDED_FUNCTION_NAME,MACRO_ARG_REUSE,SPLIT_STRING,LEADING_SPACE,NR_CP
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_checkpatch_of_our_c(source: Path, trees: tree.Trees) -> None:
+def test_checkpatch_of_our_c(source: Path, lab: Lab) -> None:
     ignored = f"--ignore={KERNEL_ONLY},{MEANT}"
-    assert scripts.run_checkpatch(trees.base, source, "--file", ignored) == []
+    assert scripts.run_checkpatch(lab.trees.base, source, "--file", ignored) == []

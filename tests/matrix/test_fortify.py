@@ -2,11 +2,9 @@
 """FORTIFY_SOURCE rejects a memcpy_nt() past an object's end, by the kernel's build-time tests."""
 
 import pytest
-from support import choose, need
+from support import Lab, choose, need
 
 from checks import compile
-from harness.core import options
-from harness.kernel import tree
 
 KINDS = ("read_overflow2", "read_overflow2_field", "write_overflow", "write_overflow_field")
 # x86-64 has its own memcpy_nt(). The others fall back to memcpy().
@@ -16,9 +14,9 @@ TARGETS = {
 
 
 @pytest.mark.parametrize("name", choose(TARGETS, ("x86_64",)))
-def test_overflow_is_rejected(chosen: options.Options, trees: tree.Trees, name: str) -> None:
+def test_overflow_is_rejected(lab: Lab, name: str) -> None:
     need(TARGETS[name].missing())
-    kernel = compile.Compilation(chosen, trees, trees.series, TARGETS[name])
+    kernel = compile.Compilation(lab.options, lab.trees, lab.trees.series, TARGETS[name])
     logs = kernel.out / "lib/test_fortify"
     for old in logs.glob("*-memcpy_nt.log"):
         old.unlink()

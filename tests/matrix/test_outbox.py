@@ -5,10 +5,10 @@ from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
-from support import read_mail
+from support import Lab, read_mail
 
-from harness.core import command, options
-from harness.kernel import source, topics, tree
+from harness.core import command
+from harness.kernel import source, topics
 from review import outbox
 
 AUTHOR = "Jörg O'Tester <joerg@example.org>"
@@ -18,15 +18,12 @@ each_topic = pytest.mark.parametrize("topic", STACK, ids=lambda topic: topic.nam
 
 
 @pytest.fixture(scope="module")
-def written(
-    chosen: options.Options, trees: tree.Trees, tmp_path_factory: pytest.TempPathFactory
-) -> dict[Path, Path]:
+def written(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Path]:
     """The sets of series/, by topic: by somebody, and with no tag for the version before."""
     home = tmp_path_factory.mktemp("outbox")
     versions, author = dict.fromkeys(STACK, 1), outbox.read_author(AUTHOR)
-    return dict(
-        zip(STACK, outbox.write_sets(chosen, trees, versions, author, home, home), strict=True)
-    )
+    made = outbox.write_sets(lab.options, lab.trees, versions, author, home, home)
+    return dict(zip(STACK, made, strict=True))
 
 
 def read_cover(written: Path) -> EmailMessage:
@@ -34,16 +31,15 @@ def read_cover(written: Path) -> EmailMessage:
 
 
 @each_topic
-def test_b4_am(trees: tree.Trees, written: dict[Path, Path], topic: Path, tmp_path: Path) -> None:
+def test_b4_am(lab: Lab, written: dict[Path, Path], topic: Path, tmp_path: Path) -> None:
     """b4 takes the mails, offline, and git makes the topic's tree of them."""
     begin, end = ENDS[STACK.index(topic) :][:2]
     count, home = len(topics.list_files(topic)), written[topic]
-    source.borrow_objects(trees.base, tmp_path / "clone")
-    clone = tmp_path / "clone"
+    base, clone = lab.trees.base, tmp_path / "clone"
+    source.borrow_objects(base, clone)
     command.git(clone, "sparse-checkout", "set", "--no-cone", "/Makefile")
-    first, want = command.git(
-        trees.base, "rev-parse", f"{begin}^{{commit}}", f"{end}^{{tree}}"
-    ).split()
+    names = f"{begin}^{{commit}}", f"{end}^{{tree}}"
+    first, want = command.git(base, "rev-parse", *names).split()
     command.git(clone, "checkout", "-q", "--detach", first)
     own = {name: str(tmp_path) for name in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")}
     words = ["-c", "b4.attestation-policy=off", "--offline-mode", "am", "--no-cache"]

@@ -4,10 +4,9 @@
 from pathlib import Path
 
 import pytest
-from support import Build
+from support import Lab
 
 from checks import parallel, sanitizers
-from harness.core import options
 
 # Of each device, so 200 in all.
 REBINDS = 100
@@ -16,17 +15,17 @@ ALONE = ("bound_by_one_cpu", "bound_from_a_cpuset", "bound_nicely")
 
 @pytest.mark.full
 @pytest.mark.parametrize("cpus", [1, 4, 8])
-def test_helpers(chosen: options.Options, build: Build, image: Path, cpus: int) -> None:
-    kernel = build("series", parallel.CONFIG)
+def test_helpers(lab: Lab, image: Path, cpus: int) -> None:
+    kernel = lab.kernel("series", parallel.CONFIG)
     rebinds = REBINDS if cpus == 8 else 1
-    judge(parallel.boot_parallel(chosen, kernel, image, cpus, rebinds), cpus)
+    judge(parallel.boot_parallel(lab.options, kernel, image, cpus, rebinds), cpus)
 
 
 @pytest.mark.full
-def test_helpers_with_kasan(chosen: options.Options, build: Build, image: Path) -> None:
+def test_helpers_with_kasan(lab: Lab, image: Path) -> None:
     checker = sanitizers.CHECKERS["kasan-ubsan"]
-    kernel = build("series", checker.config)
-    judge(parallel.boot_parallel(chosen, kernel, image, 4, 1, checker.words), 4)
+    kernel = lab.kernel("series", checker.config)
+    judge(parallel.boot_parallel(lab.options, kernel, image, 4, 1, checker.words), 4)
 
 
 def judge(helpers: dict[str, list[parallel.Helpers]], cpus: int) -> None:

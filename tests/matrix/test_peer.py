@@ -7,38 +7,37 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import race, replay
+from support import Lab, race, replay
 
-from harness.core import options
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
-from harness.kernel import tree
 from harness.kernel.peer import prepare_peer
 from harness.replay.device import PROGRAM
 from harness.replay.drain import tell_peer
 
 ORDER = ["base", "series", "fallback", "peer", "limit"]
 Build = Callable[[Path], Path]
+Write = Callable[..., Path]
 
 
 @pytest.fixture
-def build_with(chosen: options.Options, trees: tree.Trees) -> Build:
+def build_with(lab: Lab) -> Build:
     """Build the replay program with the peer that PEER= names."""
 
     def build_one(where: Path) -> Path:
-        named = dataclasses.replace(chosen, peer=str(where))
-        peer = prepare_peer(named, trees.base.parent)
-        return PROGRAM.build(named, trees, peer=peer)
+        named = dataclasses.replace(lab.options, peer=str(where))
+        peer = prepare_peer(named, lab.trees.base.parent)
+        return PROGRAM.build(named, lab.trees, peer=peer)
 
     return build_one
 
 
 @pytest.fixture
-def write_patch(trees: tree.Trees, tmp_path: Path) -> Callable[..., Path]:
+def write_patch(lab: Lab, tmp_path: Path) -> Write:
     """Write a patch that replaces a text in a file of the base, and return its folder."""
 
     def write(name: str, old: str, new: str) -> Path:
-        text = (trees.base / name).read_text()
+        text = (lab.trees.base / name).read_text()
         assert text.count(old) == 1
         before, after = (kind.splitlines(keepends=True) for kind in (text, text.replace(old, new)))
         diff = "".join(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}"))
@@ -52,13 +51,10 @@ def write_patch(trees: tree.Trees, tmp_path: Path) -> Callable[..., Path]:
 
 
 def test_series_as_peer(
-    build_with: Build,
-    chosen: options.Options,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    build_with: Build, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = build_with(ROOT / "series/zone-device-memmap")
-    tell_peer(chosen)
+    tell_peer(lab.options)
     assert "note: peer: SFENCE follows each MOVNTI of memmap_init" in capsys.readouterr().out
     done = replay(made, "random", "3000")
     assert not done.returncode
@@ -69,10 +65,7 @@ def test_series_as_peer(
 
 @pytest.mark.full
 def test_fault_of_the_peer_is_told(
-    build_with: Build,
-    write_patch: Callable[..., Path],
-    chosen: options.Options,
-    capsys: pytest.CaptureFixture[str],
+    build_with: Build, write_patch: Write, lab: Lab, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old = "page->zone_device_data = NULL;"
     made = build_with(write_patch("mm/mm_init.c", old, old.replace("NULL", "(void *)1")))
@@ -84,14 +77,12 @@ def test_fault_of_the_peer_is_told(
     assert "series and fallback as base, byte for byte; peer differs from base in " in told
     assert 2000 < int(told.split()[-2]) <= 3000
     assert not replay(made, "race", "1", "0", "1").returncode
-    tell_peer(chosen)
+    tell_peer(lab.options)
     assert "note: peer: memmap_init_zone_device() has no MOVNTI" in capsys.readouterr().out
 
 
 @pytest.mark.full
-def test_peer_that_calls_memcpy_flushcache(
-    build_with: Build, write_patch: Callable[..., Path]
-) -> None:
+def test_peer_that_calls_memcpy_flushcache(build_with: Build, write_patch: Write) -> None:
     """Out of line, as for all but 4, 8 and 16 bytes."""
     old = "page->zone_device_data = NULL;"
     new = "struct page copy = *page;\n\tcopy.zone_device_data = NULL;"
@@ -103,9 +94,7 @@ def test_peer_that_calls_memcpy_flushcache(
 
 
 @pytest.mark.full
-def test_peer_that_does_not_compile(
-    build_with: Build, write_patch: Callable[..., Path], chosen: options.Options
-) -> None:
+def test_peer_that_does_not_compile(build_with: Build, write_patch: Write) -> None:
     where = write_patch("mm/mm_init.c", "page->zone_device_data = NULL;", "page->gone = NULL;")
     with pytest.raises(UserError) as caught:
         build_with(where)
@@ -115,7 +104,7 @@ def test_peer_that_does_not_compile(
 
 
 @pytest.mark.full
-def test_struct_page_of_another_size(build_with: Build, write_patch: Callable[..., Path]) -> None:
+def test_struct_page_of_another_size(build_with: Build, write_patch: Write) -> None:
     old = "} _struct_page_alignment;"
     made = build_with(
         write_patch("include/linux/mm_types.h", old, f"	unsigned long more;\n{old}")

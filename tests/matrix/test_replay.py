@@ -3,34 +3,29 @@
 
 import shutil
 import subprocess
-import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from support import Built, Pair, choose, compare, need, race, replay
+from support import Lab, choose, compare, need, race, read_mutations, replay
 
+from harness.core.command import run
 from harness.core.errors import UserError
-from harness.core.folders import ROOT
 from harness.replay import boot, build, copy, demotion
 from harness.replay.device import PROGRAM
 from harness.replay.drain import CHUNK, find_undrained
 
-MUTATIONS = tomllib.loads((ROOT / "replay/device/mutations.toml").read_text())
-DISASSEMBLED = [name for name, mutation in MUTATIONS.items() if "seen_by" in mutation]
-FOUND = [name for name in MUTATIONS if name not in DISASSEMBLED]
+MUTATIONS, FOUND, DISASSEMBLED = read_mutations("device/mutations")
 # What each configuration is there for: bytes of struct page, and what compound_info holds.
 LAYOUT = {"pointer": (64, "pointer"), "page80": (80, "pointer"), "arm64": (64, "pointer")}
 # The other configurations and mutations run in make test-all only.
-SHORT = (
-    *("default", "pointer"),
-    *("skipped-tail", "wrong-template", "stale-compound-info", "section-past-the-end"),
-)
+SHORT = ("default", "pointer")
+QUICK = ("skipped-tail", "wrong-template", "stale-compound-info", "section-past-the-end")
 
 
 @pytest.mark.parametrize("name", choose(build.CONFIGS, SHORT))
-def test_same_memmap(built: Built, name: str) -> None:
-    made = built(PROGRAM, name)
+def test_same_memmap(lab: Lab, name: str) -> None:
+    made = lab.replay(PROGRAM, name)
     size, holds = LAYOUT.get(name, (64, "mask"))
     told = replay(made, "info", config=build.CONFIGS[name]).stdout
     assert f"struct page of {size} bytes, compound_info is a {holds}," in told
@@ -46,29 +41,27 @@ def test_same_memmap(built: Built, name: str) -> None:
 @pytest.mark.parametrize(
     "name", choose(["default", "pointer", "nomemcg", "debug", "trace", "clang"], SHORT)
 )
-def test_copies_are_drained(pair: Pair, name: str) -> None:
+def test_copies_are_drained(lab: Lab, name: str) -> None:
     """In each configuration that streams: with KMSAN, and on arm64, memcpy_nt() is memcpy()."""
     need(build.CONFIGS[name].missing())
-    assert not find_undrained(pair(PROGRAM, name)[1].out / "mm/mm_init.o", CHUNK)
+    assert not find_undrained(lab.pair(PROGRAM, name)[1].out / "mm/mm_init.o", CHUNK)
 
 
-def test_nothing_to_drain(pair: Pair) -> None:
-    told = find_undrained(pair(PROGRAM, "default")[0].out / "mm/mm_init.o")
+def test_nothing_to_drain(lab: Lab) -> None:
+    told = find_undrained(lab.pair(PROGRAM)[0].out / "mm/mm_init.o")
     assert told == "memmap_init_zone_device() has no MOVNTI"
 
 
 @pytest.mark.parametrize("name", DISASSEMBLED)
-def test_mutation_is_disassembled(pair: Pair, name: str) -> None:
-    mutation = MUTATIONS[name]
-    changed = build.mutate_object(pair(PROGRAM, "default")[1], name, mutation)
-    assert find_undrained(changed, CHUNK) == mutation["says"]
+def test_mutation_is_disassembled(lab: Lab, name: str) -> None:
+    changed = lab.mutated(PROGRAM, name, MUTATIONS[name])
+    assert find_undrained(changed, CHUNK) == MUTATIONS[name]["says"]
 
 
-@pytest.mark.parametrize("name", choose(FOUND, SHORT))
-def test_mutation_is_found(pair: Pair, name: str) -> None:
+@pytest.mark.parametrize("name", choose(FOUND, QUICK))
+def test_mutation_is_found(lab: Lab, name: str) -> None:
     mutation = MUTATIONS[name]
-    kernels = pair(PROGRAM, mutation.get("config", "default"))
-    made = PROGRAM.build_mutant(*kernels, name, mutation)
+    made = lab.mutant(PROGRAM, name, mutation)
     done = replay(made, "random", "3000")
     assert done.returncode == 1, done.stdout + done.stderr
     where, what = done.stdout.splitlines()[1:3]
@@ -83,9 +76,9 @@ def test_mutation_is_found(pair: Pair, name: str) -> None:
     )
 
 
-def test_mutation_that_fits_nowhere(pair: Pair) -> None:
+def test_mutation_that_fits_nowhere(lab: Lab) -> None:
     with pytest.raises(UserError, match="mutation gone: 0 times in mm/mm_init.c"):
-        PROGRAM.build_mutant(*pair(PROGRAM, "default"), "gone", {"edits": [["no such text", ""]]})
+        lab.mutant(PROGRAM, "gone", {"edits": [["no such text", ""]]})
 
 
 @pytest.mark.parametrize(
@@ -99,11 +92,10 @@ def test_mutation_that_fits_nowhere(pair: Pair) -> None:
         ("BUG();", "hit BUG() or an illegal instruction at 0x"),
     ],
 )
-def test_fault_in_the_kernel(pair: Pair, statement: str, message: str) -> None:
+def test_fault_in_the_kernel(lab: Lab, statement: str, message: str) -> None:
     entry = "	if (WARN_ON_ONCE(!pgmap || zone_idx != ZONE_DEVICE))\n"
     fault = {"edits": [[entry, f"	{statement}\n{entry}"]]}
-    made = PROGRAM.build_mutant(*pair(PROGRAM, "default"), "fault", fault)
-    done = replay(made, "random", "1")
+    done = replay(lab.mutant(PROGRAM, "fault", fault), "random", "1")
     assert done.returncode == 3 and done.stderr.count("\n") == 1
     assert done.stderr.startswith("replay: type=") and message in done.stderr
 
@@ -138,33 +130,30 @@ def test_fault_in_the_kernel(pair: Pair, statement: str, message: str) -> None:
         (demotion.PROGRAM, "", "usage: demotion check"),
     ],
 )
-def test_bad_words(built: Built, program: build.Program, words: str, message: str) -> None:
-    done = replay(built(program, "default"), *words.split())
+def test_bad_words(lab: Lab, program: build.Program, words: str, message: str) -> None:
+    done = replay(lab.replay(program), *words.split())
     assert done.returncode == 2 and message in done.stderr
 
 
-def test_stands_alone(built: Built, tmp_path: Path) -> None:
-    made = Path(shutil.copy(built(PROGRAM, "default"), tmp_path))
-    assert (
-        b"INTERP"
-        not in subprocess.run(["readelf", "-l", made], capture_output=True, check=True).stdout
-    )
+def test_stands_alone(lab: Lab, tmp_path: Path) -> None:
+    made = Path(shutil.copy(lab.replay(PROGRAM), tmp_path))
+    assert "INTERP" not in run(["readelf", "-l", made], "readelf")
     done = subprocess.run(
         [made, "case", "order=9,pages=0x400"], cwd=tmp_path, env={}, capture_output=True, text=True
     )
     assert not done.returncode and "1 case, 1024 entries" in done.stdout
 
 
-def test_random_cases_follow_the_seed(built: Built) -> None:
+def test_random_cases_follow_the_seed(lab: Lab) -> None:
     first, again, other = (
-        replay(built(PROGRAM, "default"), "random", "200", seed).stdout.splitlines()[1]
+        replay(lab.replay(PROGRAM), "random", "200", seed).stdout.splitlines()[1]
         for seed in ("7", "7", "8")
     )
     assert first == again != other
 
 
-def test_race(built: Built, tmp_path: Path) -> None:
-    samples = race(built(PROGRAM, "default"), tmp_path, "race", "1", "0,9,9d")
+def test_race(lab: Lab, tmp_path: Path) -> None:
+    samples = race(lab.replay(PROGRAM), tmp_path, "race", "1", "0,9,9d")
     raced = [
         (result["order"], result["deduplicated"], result["pages"]) for result in samples["results"]
     ]

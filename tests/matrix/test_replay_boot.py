@@ -2,31 +2,26 @@
 """The replays of boot, onlining and huge pages: all is as in the base, each mutation is found."""
 
 import os
-import tomllib
 from pathlib import Path
 
 import pytest
-from support import Built, Pair, choose, compare, need, race, replay
+from support import Lab, choose, compare, need, race, read_mutations, replay
 
-from harness.core.folders import ROOT
-from harness.replay import boot, build
+from harness.replay import boot
 from harness.replay.boot import PROGRAM
 from harness.replay.drain import find_undrained
 from harness.replay.run import Replay
 
-MUTATIONS = tomllib.loads((ROOT / "replay/boot/mutations.toml").read_text())
-DISASSEMBLED = [name for name, mutation in MUTATIONS.items() if "seen_by" in mutation]
-FOUND = [name for name in MUTATIONS if name not in DISASSEMBLED]
+MUTATIONS, FOUND, DISASSEMBLED = read_mutations("boot/mutations")
 # The others run in make test-all only.
-SHORT = {
-    "default",
+SHORT = (
     "wrong-refcount",
     "stale-next-link",
     "page-too-many",
     "freed-at-the-head",
     "online-not-isolated",
     "huge-wrong-refcount",
-}
+)
 # Of each topic: the object, the function that drains, and whom it must not call before.
 DRAINED = {
     "deferred": ("mm/mm_init", "deferred_init_memmap_chunk", "__free_initialised_pages"),
@@ -35,9 +30,9 @@ DRAINED = {
 }
 
 
-@pytest.mark.parametrize("name", choose(boot.CONFIGS, SHORT))
-def test_same_boot(built: Built, name: str) -> None:
-    made = built(PROGRAM, name)
+@pytest.mark.parametrize("name", choose(boot.CONFIGS, ["default"]))
+def test_same_boot(lab: Lab, name: str) -> None:
+    made = lab.replay(PROGRAM, name)
     told = replay(made, "info").stdout
     assert ("check_pages=" in told) == ("JUMP_LABEL" not in boot.CONFIGS[name].text())
     assert ("page_ref_set" in told) == (name == "trace")
@@ -52,30 +47,28 @@ def test_same_boot(built: Built, name: str) -> None:
 
 @pytest.mark.parametrize("what", DRAINED)
 @pytest.mark.parametrize(
-    "name", choose(["default", "keys", "trace", "pageblock", "nomemcg"], SHORT)
+    "name", choose(["default", "keys", "trace", "pageblock", "nomemcg"], ["default"])
 )
-def test_copies_are_drained_before_they_are_freed(pair: Pair, name: str, what: str) -> None:
+def test_copies_are_drained_before_they_are_freed(lab: Lab, name: str, what: str) -> None:
     need(boot.CONFIGS[name].missing())
     part, *drained = DRAINED[what]
     if (what, name) != ("hugetlb", "pageblock"):
-        kernel = pair(PROGRAM, name)[1]
+        kernel = lab.pair(PROGRAM, name)[1]
         kernel.make(f"{part}.o")
         assert not find_undrained(kernel.out / f"{part}.o", *drained)
 
 
 @pytest.mark.parametrize("name", DISASSEMBLED)
-def test_mutation_is_disassembled(pair: Pair, name: str) -> None:
+def test_mutation_is_disassembled(lab: Lab, name: str) -> None:
     mutation = MUTATIONS[name]
     _, *drained = DRAINED[mutation.get("what", "deferred")]
-    changed = build.mutate_object(pair(PROGRAM, "default")[1], name, mutation)
-    assert mutation["says"] in find_undrained(changed, *drained)
+    assert mutation["says"] in find_undrained(lab.mutated(PROGRAM, name, mutation), *drained)
 
 
 @pytest.mark.parametrize("name", choose(FOUND, SHORT))
-def test_mutation_is_found(pair: Pair, name: str) -> None:
+def test_mutation_is_found(lab: Lab, name: str) -> None:
     mutation = MUTATIONS[name]
-    kernels = pair(PROGRAM, mutation.get("config", "default"))
-    made = PROGRAM.build_mutant(*kernels, name, mutation)
+    made = lab.mutant(PROGRAM, name, mutation)
     what = mutation.get("what", "deferred")
     done = replay(made, "random", what, "0", "60")
     assert done.returncode == 1, done.stdout + done.stderr
@@ -90,8 +83,8 @@ def test_mutation_is_found(pair: Pair, name: str) -> None:
     assert how.split(";")[0] == reported[1].split(";")[0]
 
 
-def test_threads(built: Built, tmp_path: Path) -> None:
-    results = race(built(PROGRAM, "default"), tmp_path, "threads", "1")["results"]
+def test_threads(lab: Lab, tmp_path: Path) -> None:
+    results = race(lab.replay(PROGRAM), tmp_path, "threads", "1")["results"]
     threads = [result["threads"] for result in results]
     assert threads == sorted({1, *threads}) and threads[-1] == len(os.sched_getaffinity(0))
     for result in results:
@@ -101,19 +94,18 @@ def test_threads(built: Built, tmp_path: Path) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize("what", ["deferred", "online"])
-def test_instructions_are_counted(built: Built, what: str) -> None:
-    told = replay(built(PROGRAM, "default"), "count", what).stdout.splitlines()
+def test_instructions_are_counted(lab: Lab, what: str) -> None:
+    told = replay(lab.replay(PROGRAM), "count", what).stdout.splitlines()
     assert [line.rpartition(": ")[0] for line in told] == [
         f"{what}, {kernel}" for kernel in ("base", "series", "fallback")
     ]
     assert all(8 < float(line.rpartition(": ")[2]) < 100 for line in told)
 
 
-def test_page_that_no_thread_frees_is_found(pair: Pair) -> None:
+def test_page_that_no_thread_frees_is_found(lab: Lab) -> None:
     chunk = "deferred_init_memmap_chunk(start_pfn, end_pfn{}, zone, true);"
     fault = {"edits": [[chunk.format(""), chunk.format(" - 1")]]}
-    made = PROGRAM.build_mutant(*pair(PROGRAM, "default"), "page-too-few", fault)
-    done = replay(made, "threads", "1", "1")
+    done = replay(lab.mutant(PROGRAM, "page-too-few", fault), "threads", "1", "1")
     assert done.returncode == 2 and "series freed 262143 pages of 262144" in done.stderr
 
 
@@ -125,8 +117,8 @@ RACES = [
 
 
 @pytest.mark.parametrize(("raced", "whats"), RACES)
-def test_race(built: Built, tmp_path: Path, raced: Replay, whats: list[str]) -> None:
-    samples = race(built(PROGRAM, "default"), tmp_path, *raced.races[0][:2], "1")
+def test_race(lab: Lab, tmp_path: Path, raced: Replay, whats: list[str]) -> None:
+    samples = race(lab.replay(PROGRAM), tmp_path, *raced.races[0][:2], "1")
     assert [result["what"] for result in samples["results"]] == whats
     for result in samples["results"]:
         assert list(result["samples"]) == ["base", "series", "fallback", "limit"]

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import pytest
-from support import Built, Pair, choose, race, replay
+from support import Lab, choose, race, replay
 
 from harness.kernel.toolchain import compile_like_mm_init
 from harness.replay import build, copy
@@ -15,16 +15,16 @@ UNCACHED = "arch/x86/lib/copy_user_uncached_64"
 
 
 @pytest.mark.parametrize("name", choose(PROGRAM.configs, ("default",)))
-def test_every_byte(built: Built, name: str) -> None:
-    assert replay(built(PROGRAM, name), "info").stdout.startswith(f"{', '.join(NAMES)}\n")
-    done = replay(built(PROGRAM, name), "check")
+def test_every_byte(lab: Lab, name: str) -> None:
+    assert replay(lab.replay(PROGRAM, name), "info").stdout.startswith(f"{', '.join(NAMES)}\n")
+    done = replay(lab.replay(PROGRAM, name), "check")
     assert not done.returncode and "every byte as it must be" in done.stdout, done
 
 
-def test_wrong_word_is_found(pair: Pair) -> None:
+def test_wrong_word_is_found(lab: Lab) -> None:
     edits = [["21:	movnti %r9,8(%rdi)\n", "21:	movnti %r8,8(%rdi)\n"]]
     fault = {"file": f"{UNCACHED}.S", "edits": edits}
-    before, after = pair(PROGRAM, "default")
+    before, after = lab.pair(PROGRAM)
     # The base's routine is raced, so the base gets the fault.
     changed = {UNCACHED: build.mutate_object(before, "word", fault)}
     mutant = PROGRAM.link_side(before, "mutant", "base", changed)
@@ -34,8 +34,8 @@ def test_wrong_word_is_found(pair: Pair) -> None:
     assert "DIFFERS memcpy" not in done.stdout
 
 
-def test_short_copy_is_found(pair: Pair, tmp_path: Path) -> None:
-    before, after = pair(PROGRAM, "default")
+def test_short_copy_is_found(lab: Lab, tmp_path: Path) -> None:
+    before, after = lab.pair(PROGRAM)
     fault = tmp_path / "fault.h"
     fault.write_text(
         "#include <asm/string.h>\n#undef arch_memcpy_nt\n"
@@ -54,8 +54,8 @@ def test_short_copy_is_found(pair: Pair, tmp_path: Path) -> None:
     assert "DIFFERS copy" not in done.stdout
 
 
-def test_race(built: Built, tmp_path: Path) -> None:
-    samples = race(built(PROGRAM, "default"), tmp_path, "race", "8", rounds=1)
+def test_race(lab: Lab, tmp_path: Path) -> None:
+    samples = race(lab.replay(PROGRAM), tmp_path, "race", "8", rounds=1)
     sizes = [64 << n for n in range(16)]
     every = sizes + [size + 1 for size in sizes]
     assert [result["bytes"] for result in samples["results"]] == every

@@ -2,24 +2,22 @@
 """The demotion replay: every byte arrives, faults are told, each mutation is found."""
 
 import os
-import tomllib
 from pathlib import Path
 
 import pytest
-from support import Built, Pair, choose, race, replay
+from support import Lab, choose, race, read_mutations, replay
 
-from harness.core.folders import ROOT
 from harness.replay import demotion
 from harness.replay.demotion import PROGRAM
 
-MUTATIONS = tomllib.loads((ROOT / "replay/demotion/mutations.toml").read_text())
+MUTATIONS, *_ = read_mutations("demotion/mutations")
 # The others run in make test-all only.
-SHORT = ("default", "not-drained", "streams-to-every-node", "counts-a-line-too-few", "no-fixup")
+SHORT = ("not-drained", "streams-to-every-node", "counts-a-line-too-few", "no-fixup")
 
 
-@pytest.mark.parametrize("name", choose(demotion.CONFIGS, SHORT))
-def test_every_byte(built: Built, name: str) -> None:
-    done = replay(built(PROGRAM, name), "check")
+@pytest.mark.parametrize("name", choose(demotion.CONFIGS, ["default"]))
+def test_every_byte(lab: Lab, name: str) -> None:
+    done = replay(lab.replay(PROGRAM, name), "check")
     assert not done.returncode and "every byte as it must be" in done.stdout, done
 
 
@@ -29,17 +27,17 @@ def need_two_cpus() -> None:
         pytest.skip("one CPU")
 
 
-def test_copies_are_drained(built: Built) -> None:
+def test_copies_are_drained(lab: Lab) -> None:
     need_two_cpus()
-    done = replay(built(PROGRAM, "default"), "publish")
+    done = replay(lab.replay(PROGRAM), "publish")
     assert not done.returncode, done.stdout + done.stderr
     assert done.stdout.count(": 0 of 50000 copies had") == done.stdout.count("\n") >= 2
 
 
 @pytest.mark.parametrize("name", choose(MUTATIONS, SHORT))
-def test_mutation_is_found(pair: Pair, name: str) -> None:
+def test_mutation_is_found(lab: Lab, name: str) -> None:
     mutation = MUTATIONS[name]
-    made = PROGRAM.build_mutant(*pair(PROGRAM, "default"), name, mutation)
+    made = lab.mutant(PROGRAM, name, mutation)
     if mutation.get("seen_by") == "publish":
         need_two_cpus()
         assert not replay(made, "check").returncode
@@ -55,8 +53,8 @@ def test_mutation_is_found(pair: Pair, name: str) -> None:
     assert done.returncode and mutation["says"] in done.stdout + done.stderr
 
 
-def test_race(built: Built, tmp_path: Path) -> None:
-    samples = race(built(PROGRAM, "default"), tmp_path, "race", "1", rounds=1)
+def test_race(lab: Lab, tmp_path: Path) -> None:
+    samples = race(lab.replay(PROGRAM), tmp_path, "race", "1", rounds=1)
     assert {result["order"] for result in samples["results"]} == {0, 4, 9}
     for result in samples["results"]:
         assert list(result["copy"]) == list(result["read"]) == ["base", "series"]

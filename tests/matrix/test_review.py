@@ -6,9 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support import Lab
 
 from checks import compile, kunit
-from harness.core import command, errors, options
+from harness.core import command, errors
 from harness.kernel import tree
 from review import cocci, scripts, sparse
 
@@ -30,7 +31,7 @@ BASE = {
 
 
 @pytest.fixture
-def change(tmp_path: Path, trees: tree.Trees) -> Change:
+def change(tmp_path: Path, lab: Lab) -> Change:
     """Return a function that commits changes on top of BASE and returns both worktrees.
 
     The kernel's own scripts are in them too.
@@ -42,7 +43,7 @@ def change(tmp_path: Path, trees: tree.Trees) -> Change:
 
     def commit(where: Path, files: dict[str, str]) -> None:
         for tools in ("scripts", "tools"):
-            (where / tools).symlink_to(trees.base / tools)
+            (where / tools).symlink_to(lab.trees.base / tools)
         for name, text in files.items():
             (where / name).parent.mkdir(exist_ok=True)
             (where / name).write_text(text)
@@ -75,21 +76,19 @@ def edit(name: str, old: str, new: str) -> dict[str, str]:
         ("/* abandonned, which only codespell knows: abailable */", "WARNING:TYPO_SPELLING"),
     ],
 )
-def test_checkpatch(
-    change: Change, trees: tree.Trees, tmp_path: Path, line: str, found: str
-) -> None:
+def test_checkpatch(change: Change, lab: Lab, tmp_path: Path, line: str, found: str) -> None:
     toy = change(edit("mm/x.c", "{\n", f"{{\n\t{line}\n"))
     mail = Path(command.git(toy.series, "format-patch", "-1", "-o", tmp_path / "topic"))
-    said = "\n".join(scripts.run_checkpatch(trees.base, mail))
+    said = "\n".join(scripts.run_checkpatch(lab.trees.base, mail))
     assert found in said if found else said == ""
 
 
-def test_each_touched_suite_runs_at_each_patch(trees: tree.Trees) -> None:
-    names = {Path(name).stem for name in compile.list_touched(trees, "*_kunit.c")}
+def test_each_touched_suite_runs_at_each_patch(lab: Lab) -> None:
+    names = {Path(name).stem for name in compile.list_touched(lab.trees, "*_kunit.c")}
     assert names == {f"{suite.name}_kunit" for suite in kunit.SUITES}
 
 
-def test_semantic_patch(trees: tree.Trees, tmp_path: Path) -> None:
+def test_semantic_patch(lab: Lab, tmp_path: Path) -> None:
     (tmp_path / "mm").mkdir()
     (tmp_path / "mm/x.c").write_text("void f(void)\n{\n\told(1);\n}\n")
     rule = tmp_path / "old.cocci"
@@ -98,31 +97,34 @@ def test_semantic_patch(trees: tree.Trees, tmp_path: Path) -> None:
         "@script:python depends on report@\np << r.p;\n@@\n"
         "coccilib.report.print_report(p[0], 'WARNING: old()')\n"
     )
-    rule.write_text(text)
-    assert cocci.run_coccicheck(trees.series, rule, tmp_path) == ["old: mm/x.c: WARNING: old()"]
-    rule.write_text(text.replace("old@p", "new@p"))
-    assert cocci.run_coccicheck(trees.series, rule, tmp_path) == []
-    rule.write_text("virtual report\n\n@r@\nposition p\n@@\n")
-    [broken] = cocci.run_coccicheck(trees.series, rule, tmp_path)
+
+    def check(text: str) -> list[str]:
+        rule.write_text(text)
+        return cocci.run_coccicheck(lab.trees.series, rule, tmp_path)
+
+    assert check(text) == ["old: mm/x.c: WARNING: old()"]
+    assert check(text.replace("old@p", "new@p")) == []
+    [broken] = check("virtual report\n\n@r@\nposition p\n@@\n")
     assert broken.startswith("old: ") and "mm/x.c" not in broken
 
 
-def test_sparse_that_is_too_old(chosen: options.Options, trees: tree.Trees, tmp_path: Path) -> None:
+def test_sparse_that_is_too_old(lab: Lab, tmp_path: Path) -> None:
     old = tmp_path / "sparse"
     old.write_text("#!/bin/sh\necho 'x.c:3:1: error: Expected ; at end of declaration' >&2\n")
     old.chmod(0o755)
-    assert not sparse.is_usable(old, trees.base)
-    assert sparse.is_usable(sparse.find_sparse(chosen, trees.base), trees.base)
+    base = lab.trees.base
+    assert not sparse.is_usable(old, base)
+    assert sparse.is_usable(sparse.find_sparse(lab.options, base), base)
 
 
 @pytest.mark.full
-def test_seeded_warnings(chosen: options.Options, trees: tree.Trees) -> None:
+def test_seeded_warnings(lab: Lab) -> None:
     """One that only gcc knows, with W=1, and one that only sparse knows."""
-    step = tree.checkout_commit(trees.base.parent, "series")
+    step = tree.checkout_commit(lab.trees.base.parent, "series")
     with (step / "mm/mm_init.c").open("a") as file:
         file.write("\nstatic int zdm_unused;\nint zdm_undeclared;\n")
     command.git(step, "commit", "-q", "-a", "-m", "seeded")
-    gcc, said = sorted(sparse.check_objects(chosen, tree.Trees(trees.series, step)))
+    gcc, said = sorted(sparse.check_objects(lab.options, tree.Trees(lab.trees.series, step)))
     assert re.match("mm/mm_init.c: warning: .zdm_unused. defined but not used", gcc)
     assert said.startswith("mm/mm_init.c: warning: symbol 'zdm_undeclared' was not declared.")
 

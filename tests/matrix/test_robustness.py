@@ -5,20 +5,18 @@ The names of the cells are those of the checks that guest/robustness calls.
 """
 
 import pytest
-from support import Build
+from support import Lab
 
 from checks import robustness
-from harness.core import options
-from harness.kernel import tree
 
 PLANNED = robustness.list_checks(robustness.SCRIPT)
 
 
 @pytest.fixture(scope="session")
-def told(chosen: options.Options, trees: tree.Trees, build: Build) -> robustness.Checks:
+def told(lab: Lab) -> robustness.Checks:
     """The checks on the measured kernel with the series."""
-    kernel, image = build("series"), robustness.make_image(chosen, trees.series)
-    return robustness.run_checks(chosen, trees.series, kernel, image)
+    kernel, image = lab.kernel("series"), robustness.make_image(lab.options, lab.trees.series)
+    return robustness.run_checks(lab.options, lab.trees.series, kernel, image)
 
 
 @pytest.mark.parametrize("name", PLANNED)

@@ -4,11 +4,9 @@
 from pathlib import Path
 
 import pytest
-from support import Build
+from support import Lab
 
 from checks import sanitizers
-from harness.core import options
-from harness.kernel import tree
 
 RUNS = {
     "suites": sanitizers.run_suites,
@@ -20,8 +18,6 @@ RUNS = {
 @pytest.mark.full
 @pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize("name", sanitizers.CHECKERS)
-def test_sanitizer(
-    chosen: options.Options, trees: tree.Trees, build: Build, image: Path, name: str, run: str
-) -> None:
+def test_sanitizer(lab: Lab, image: Path, name: str, run: str) -> None:
     checker = sanitizers.CHECKERS[name]
-    assert RUNS[run](chosen, checker, build("series", checker.config), image, trees)
+    assert RUNS[run](lab.options, checker, lab.kernel("series", checker.config), image, lab.trees)

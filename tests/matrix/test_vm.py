@@ -5,7 +5,6 @@ Of the VM's cells, those of the base run in make test-all only.
 """
 
 import contextlib
-import dataclasses
 import os
 import re
 import select
@@ -16,34 +15,29 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import SHELL, Build, choose
+from support import SHELL, Lab, choose
 
-from harness.bench import measure
-from harness.core import command, errors, folders, options
-from harness.kernel import images, tree
+from harness.core import command, errors, folders
+from harness.kernel import images
 from harness.replay.drain import CHUNK, find_undrained
 from harness.vm import accel, guest, initramfs
 from harness.vm.devices import DEVICES
 
 
 @pytest.mark.parametrize("name", choose(("base", "series"), ("series",)))
-def test_boot_and_rebind(chosen: options.Options, build: Build, image: Path, name: str) -> None:
+def test_boot_and_rebind(lab: Lab, name: str) -> None:
     """Kernel and selftest have to tell of each rebind of each device."""
-    few = dataclasses.replace(chosen, rebinds=3)
-    guest.need_memory(few.gib, DEVICES)
-    kernel = build(name)
-    accelerator = accel.choose_accel(few, kernel, image)
-    log = chosen.build / f"test-{name}.log"
-    # It raises an error unless each device was bound so often, and all else is as it should be.
-    measure.measure_boot(few, kernel, image, accelerator, log, f"test boot ({name})")
+    lab.rebind(name, lab.options)
 
 
 @contextlib.contextmanager
 def open_shell(
-    chosen: options.Options, kernel: images.Kernel, image: Path, port: int = 0
+    lab: Lab, kernel: images.Kernel, commands: bytes = b"", port: int = 0
 ) -> Iterator["subprocess.Popen[str]"]:
     """Open the shell of make shell on a pipe, and end it with the block."""
-    accelerator = accel.choose_accel(chosen, kernel, image)
+    files = {"commands": commands}
+    image = initramfs.make_initramfs(lab.options, lab.trees.series, "shell", files)
+    accelerator = accel.choose_accel(lab.options, kernel, image)
     words = [kernel.release, kernel.image, image, accelerator, port]
     with subprocess.Popen(
         [sys.executable, "-B", "-c", SHELL, *map(str, words)],
@@ -60,12 +54,11 @@ def open_shell(
             child.terminate()
 
 
-def test_shell(chosen: options.Options, trees: tree.Trees, build: Build) -> None:
+def test_shell(lab: Lab) -> None:
     """Commands run as if they came through a pipe, and their end ends the guest."""
-    kernel = build("series")
-    commands = {"commands": b"uname -r\nndctl list -R | grep dev\nrebind 1\n"}
-    image = initramfs.make_initramfs(chosen, trees.series, "shell", commands)
-    with open_shell(chosen, kernel, image) as child:
+    kernel = lab.kernel("series")
+    commands = b"uname -r\nndctl list -R | grep dev\nrebind 1\n"
+    with open_shell(lab, kernel, commands) as child:
         text, _ = child.communicate(timeout=300)
     lines = text.replace("\r", "").split("\n")
     assert kernel.release in lines
@@ -80,12 +73,12 @@ def test_shell(chosen: options.Options, trees: tree.Trees, build: Build) -> None
     assert child.returncode == 0 and "reboot: Power down" in text
 
 
-def test_shell_waits_for_a_debugger(chosen: options.Options, build: Build, image: Path) -> None:
-    kernel = build("series")
+def test_shell_waits_for_a_debugger(lab: Lab) -> None:
+    kernel = lab.kernel("series")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    with open_shell(chosen, kernel, image, port) as child:
+    with open_shell(lab, kernel, port=port) as child:
         assert child.stdout
         told = ""
         while select.select([child.stdout], [], [], 10)[0]:
@@ -105,21 +98,18 @@ def test_shell_waits_for_a_debugger(chosen: options.Options, build: Build, image
         assert child.wait(20) == 130
 
 
-def test_real_panic_is_seen(build: Build, tmp_path: Path) -> None:
+def test_real_panic_is_seen(lab: Lab, tmp_path: Path) -> None:
     empty = tmp_path / "empty.cpio"
     empty.write_bytes(initramfs.pack_archive({}, {}))
     with pytest.raises(errors.UserError, match="complains: .*Kernel panic - not syncing"):
-        guest.boot_guest(
-            guest.Guest(build("series"), empty, "tcg"), tmp_path / "log", lambda _: None, 120
-        )
+        machine = guest.Guest(lab.kernel("series"), empty, "tcg")
+        guest.boot_guest(machine, tmp_path / "log", lambda _: None, 120)
 
 
-def test_copy_is_inline(build: Build) -> None:
+def test_copy_is_inline(lab: Lab) -> None:
     """Eight MOVNTI without a call or a jump between them copy a struct page of 64 bytes."""
-    code = command.run(
-        ["objdump", "-d", "--no-show-raw-insn", build("series").image.parent / "mm_init.o"],
-        "objdump",
-    )
+    made = lab.kernel("series").image.parent / "mm_init.o"
+    code = command.run(["objdump", "-d", "--no-show-raw-insn", made], "objdump")
     for name in ("memmap_init_device_pages", "memmap_init_device_compounds"):
         function = re.search(rf"<{name}>:\n(.*?)\n\n", code + "\n\n", re.S)
         assert function
@@ -128,6 +118,6 @@ def test_copy_is_inline(build: Build) -> None:
         assert "rep movs" not in function[1]
 
 
-def test_copies_are_drained(build: Build) -> None:
+def test_copies_are_drained(lab: Lab) -> None:
     """The kernel that boots drains its copies; test_replay.py checks those of the replay."""
-    assert not find_undrained(build("series").image.parent / "mm_init.o", CHUNK)
+    assert not find_undrained(lab.kernel("series").image.parent / "mm_init.o", CHUNK)

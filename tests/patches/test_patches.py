@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import MAILS, PATCHES, name_of
+from support import MAILS, PATCHES, Lab, name_of
 
-from harness.core import debian, options
+from harness.core import debian
 from harness.kernel import tree
 from harness.kernel.config import KernelConfig
 from review.builds import Builds
@@ -30,35 +30,35 @@ def skip_what_debian_lacks() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("cover", COVERS, ids=name_of)
-def test_cover_letter(cover: Path, trees: tree.Trees) -> None:
-    assert run_checkpatch(trees.base, cover) == []
+def test_cover_letter(lab: Lab, cover: Path) -> None:
+    assert run_checkpatch(lab.trees.base, cover) == []
 
 
 @skip_what_debian_lacks()
-def test_w1_and_sparse(chosen: options.Options, trees: tree.Trees) -> None:
-    assert check_objects(chosen, trees) == []
+def test_w1_and_sparse(lab: Lab) -> None:
+    assert check_objects(lab.options, lab.trees) == []
 
 
-def test_coccicheck(chosen: options.Options, trees: tree.Trees) -> None:
-    assert check_semantics(chosen, trees) == []
+def test_coccicheck(lab: Lab) -> None:
+    assert check_semantics(lab.options, lab.trees) == []
 
 
 @skip_what_debian_lacks()
-def test_stable_kernel(chosen: options.Options, trees: tree.Trees) -> None:
-    assert check_stable(chosen, trees, PATCHES) == []
+def test_stable_kernel(lab: Lab) -> None:
+    assert check_stable(lab.options, lab.trees, PATCHES) == []
 
 
 @pytest.fixture(scope="module")
-def builds(chosen: options.Options, trees: tree.Trees) -> Builds:
+def builds(lab: Lab) -> Builds:
     """The builds of this run."""
-    return Builds(chosen, trees)
+    return Builds(lab.options, lab.trees)
 
 
 @pytest.fixture(scope="module", params=range(len(PATCHES)), ids=[*map(name_of, PATCHES)])
-def patch(trees: tree.Trees, request: pytest.FixtureRequest) -> tree.Patch:
+def patch(lab: Lab, request: pytest.FixtureRequest) -> tree.Patch:
     """Each patch in turn: all tests of one run before those of the next."""
     number: int = request.param
-    return tree.list_patches(trees.base.parent)[number]
+    return tree.list_patches(lab.trees.base.parent)[number]
 
 
 def test_vm(builds: Builds, patch: tree.Patch) -> None:
