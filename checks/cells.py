@@ -18,7 +18,7 @@ def list_configs() -> dict[str, KernelConfig]:
         "sanitizers": {name: checker.config for name, checker in sanitizers.CHECKERS.items()},
         "objects": {one.name: compile.add_zone_device(one) for one in compile.TARGETS},
         "boot-memory": {name: one.config for name, one in boot_memory.BOOTS.items()},
-        "demotion": {"demotion": demotion.CONFIG},
+        "demotion": {"demotion": demotion.BOOT.config},
         "replay": build.CONFIGS,
         "replay-boot": boot.PROGRAM.configs,
         "replay-copy": copy.PROGRAM.configs,

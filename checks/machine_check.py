@@ -13,7 +13,7 @@ from io import BufferedRWPair
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from checks import demotion, robustness
+from checks import boots, demotion
 from harness.core.command import run
 from harness.core.errors import UserError
 from harness.core.options import Options
@@ -21,7 +21,7 @@ from harness.kernel.images import Kernel
 
 SCRIPT = "machine-check"
 # The lines, as the guest's checks name them: each check moves a huge page.
-LINES = [int(name[5:]) for name in robustness.list_checks(SCRIPT) if name[5:].isdigit()]
+LINES = [int(name[5:]) for name in boots.list_checks(SCRIPT) if name[5:].isdigit()]
 # The routine that copies, in each kernel.
 ROUTINES = {"base": "copy_mc_enhanced_fast_string", "series": "copy_mc_page_movnti"}
 # In QEMU, AMD's CPUs do not have what the kernel wants of them to recover (SUCCOR).
@@ -124,7 +124,7 @@ def raise_checks(server: socket.socket, kernel: Kernel, plain: bool) -> None:
             stub.ask("D")
 
 
-def boot(options: Options, source: Path, kernel: Kernel, image: Path, plain: bool = False) -> str:
+def boot(options: Options, source: Path, kernel: Kernel, plain: bool = False) -> str:
     """Boot once and return in what it was not as planned, empty if it was.
 
     Raises UserError as boot_guest() and raise_check() do.
@@ -139,9 +139,9 @@ def boot(options: Options, source: Path, kernel: Kernel, image: Path, plain: boo
         server.listen()
         raised = pool.submit(raise_checks, server, kernel, plain)
         words = f"nokaslr mce=print_all zdm.page={BAD}"
-        args = ("-cpu", CPU, "-gdb", f"unix:{folder}/gdb", "-S")
-        emulated = replace(options, accel="tcg")
-        why = demotion.boot_demotion(emulated, source, kernel, image, SCRIPT, words, args)
+        args = (*demotion.SLOW, "-cpu", CPU, "-gdb", f"unix:{folder}/gdb", "-S")
+        stopped = replace(demotion.BOOT, scripts=SCRIPT, words=words, args=args)
+        why = boots.check(replace(options, accel="tcg"), source, kernel, SCRIPT, stopped)
         if not why:
             raised.result()
         return why

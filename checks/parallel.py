@@ -3,65 +3,36 @@
 
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 from checks import boot_memory
+from checks.boots import Boot, boot_once
 from harness.core.options import Options
 from harness.kernel.images import Kernel
-from harness.vm.accel import choose_accel
+from harness.vm.console import list_messages
 from harness.vm.devices import PAIR
-from harness.vm.guest import Guest, boot_guest, need_memory
 
 # It has lockdep, and the trace points that show which works are queued.
 CONFIG = boot_memory.DEBUG
-# Each device has four times the least that a thread takes.
-GIB = 4.5
 # How often guest/parallel repeats binds.
 TIMES = 10
-LIMIT = 3600
-SILENCE = 300
-HELPERS = re.compile(r"^helpers: (\w+): (\d+) queued, (\d+) started$")
-
-
-class Helpers(NamedTuple):
-    """How many helpers padata queued for a bind, and how many of them started."""
-
-    queued: int
-    started: int
+HELPERS = re.compile(r"helpers: (\w+): (\d+) queued, (\d+) started")
 
 
 def boot_parallel(
-    options: Options,
-    kernel: Kernel,
-    initramfs: Path,
-    cpus: int,
-    rebinds: int,
-    words: str = "",
-) -> dict[str, list[Helpers]]:
+    options: Options, source: Path, kernel: Kernel, cpus: int, rebinds: int, words: str = ""
+) -> dict[str, list[tuple[int, int]]]:
     """Boot once with cpus processors; return the helpers by what guest/parallel calls the bind.
 
-    words are for the kernel's command line.
-
-    Raises UserError as boot_guest() does.
+    They are how many padata queued for a bind, and how many of them started. words are for the
+    kernel's command line. Raises UserError as boot_guest() does.
     """
-    need_memory(GIB, PAIR)
-    found: dict[str, list[Helpers]] = {}
-
-    def read(spoken: str) -> None:
-        if match := HELPERS.match(spoken):
-            found.setdefault(match[1], []).append(Helpers(int(match[2]), int(match[3])))
-
-    guest = Guest(
-        kernel,
-        initramfs,
-        choose_accel(options, kernel, initramfs),
-        GIB,
-        # The last CPU is isolated, so what counts CPUs for helpers has a mask to read.
-        f"zdm.do=rebind,parallel zdm.rebinds={rebinds} zdm.times={TIMES}"
-        + f" isolcpus={cpus - 1}" * (cpus > 1)
-        + f" {words}",
-        devices=PAIR,
-        cpus=cpus,
-    )
-    boot_guest(guest, options.build / f"parallel-{kernel.name}-{cpus}.log", read, LIMIT, SILENCE)
+    words = f"zdm.rebinds={rebinds} zdm.times={TIMES} {words}"
+    # The last CPU is isolated, so what counts CPUs for helpers has a mask to read.
+    words += f" isolcpus={cpus - 1}" * (cpus > 1)
+    # Each device has four times the least that a thread takes.
+    boot = Boot("rebind,parallel", words, CONFIG, gib=4.5, devices=PAIR, cpus=cpus)
+    console, _ = boot_once(options, source, kernel, f"parallel-{cpus}", boot)
+    found: dict[str, list[tuple[int, int]]] = {}
+    for match in filter(None, map(HELPERS.fullmatch, list_messages(console))):
+        found.setdefault(match[1], []).append((int(match[2]), int(match[3])))
     return found

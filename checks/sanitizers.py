@@ -11,11 +11,12 @@ control, because memcpy_nt() takes no part in what they look for.
 
 import functools
 import re
-from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from collections.abc import Container
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from checks import kunit
+from checks.boots import Boot, boot_once
 from checks.compile import list_touched
 from harness.bench.measure import name_console
 from harness.core.architectures import LLVM
@@ -26,8 +27,8 @@ from harness.kernel.config import MEASURED, WITH_KMSAN, KernelConfig
 from harness.kernel.images import Kernel
 from harness.kernel.toolchain import Toolchain
 from harness.kernel.tree import Trees
-from harness.vm import console, guest
-from harness.vm.devices import DEVICES, Device, count_pages
+from harness.vm import console
+from harness.vm.devices import DEVICES, count_pages
 
 # The measured kernel with both suites, with what a sanitizer's own suite needs, and with what
 # guest/parallel needs.
@@ -36,8 +37,6 @@ TESTED = (*kunit.MEMCPY_NT.lines, *kunit.MEMMAP.lines)
 LINES = (*TESTED, "CONFIG_STACKTRACE=y", "CONFIG_CPUSETS=y")
 # KUnit takes one glob. This one matches both suites and no sanitizer's suite.
 GLOB = "*mem*"
-LIMIT = 3600
-SILENCE = 600
 RACE = re.compile(r"BUG: KCSAN: \S+ in (\S+)(?: / (\S+))?")
 # Lines that follow a report.
 REPORTED = re.compile(r"Call Trace:|page dumped because: kasan: bad access detected")
@@ -52,8 +51,8 @@ class Checker:
 
     own is the sanitizer's KUnit suite. by_chance says that its case can fail by chance. Each device
     has gib GiB, is bound once, and is then rebound rebinds times. in_ram says that the memmap is in
-    RAM instead of on the device. There are ram_gib GiB of RAM. words are for the kernel's command
-    line.
+    RAM instead of on the device. There are at least ram_gib GiB of RAM. words are for the kernel's
+    command line.
     """
 
     config: KernelConfig
@@ -65,62 +64,9 @@ class Checker:
     ram_gib: int = 4
     words: str = ""
 
-    @property
-    def name(self) -> str:
-        """The name of the kernel."""
-        return self.config.name
-
-    @property
-    def devices(self) -> Sequence[Device]:
-        """The devices for which gib GiB are enough."""
-        return [device for device in DEVICES if device.count_pages(self.gib)]
-
-    @property
-    def pages(self) -> dict[str, int]:
-        """The number of struct pages that the kernel fills for each device.
-
-        With the memmap in RAM, that is one for every page of the device.
-        """
-        if self.in_ram:
-            return {device.name: round(self.gib * 2**18) for device in self.devices}
-        return count_pages(self.devices, self.gib)
-
-    def boot(
-        self,
-        options: Options,
-        kernel: Kernel,
-        trees: Trees,
-        image: Path,
-        what: str,
-        words: str,
-        devices: Sequence[Device] = (),
-        expected: Callable[[str], bool] = lambda _: False,
-    ) -> tuple[str, Path]:
-        """Boot kernel under TCG and return the console's text, without races elsewhere.
-
-        Also return the console's log, which what names. expected says that a line is not a fault
-        although it looks like one. Raises UserError as boot_guest() does.
-        """
-        guest.need_memory(self.gib, devices, self.ram_gib)
-        log = options.build / f"sanitizers/{self.name}-{what}.log"
-        log.parent.mkdir(exist_ok=True)
-        words = f"{self.words} {words}"
-        machine = guest.Guest(kernel, image, "tcg", self.gib, words, self.ram_gib, devices)
-        own = list_functions(kernel, trees)
-
-        def is_fault(line: str) -> bool:
-            return console.is_splat(line) and not expected(line) and not is_foreign_race(own, line)
-
-        tell = functools.partial(guest.announce_stage, kernel.name)
-        text = guest.boot_guest(machine, log, tell, LIMIT, SILENCE, is_fault).split("\n")
-        kept = [line for line in text if not is_foreign_race(own, line)]
-        if races := len(text) - len(kept):
-            say(f"{kernel.name}: {races} races in code that the series does not touch ({log})")
-        return "\n".join(kept), log
-
 
 CHECKERS = {
-    checker.name: checker
+    checker.config.name: checker
     for checker in (
         # With 5 levels of page tables, base's identify_cpu() clears LA57 for a moment. KASAN then
         # takes the direct map for wild memory if an interrupt comes (KASAN_SHADOW_START).
@@ -180,36 +126,63 @@ def is_foreign_race(functions: Container[str], line: str) -> bool:
     return bool(match) and not any(name in functions or TESTS.search(name) for name in names)
 
 
-def run_suites(
-    options: Options, checker: Checker, kernel: Kernel, image: Path, trees: Trees
-) -> int:
+def boot_checked(
+    options: Options, checker: Checker, kernel: Kernel, trees: Trees, what: str, boot: Boot
+) -> tuple[str, Path]:
+    """Boot kernel under TCG and return the console's text, without races elsewhere.
+
+    Also return the console's log, which what names. Raises UserError as boot_guest() does.
+    """
+    own = list_functions(kernel, trees)
+    checked = replace(
+        boot,
+        words=f"{checker.words} {boot.words}",
+        gib=checker.gib,
+        ram_gib=max(boot.ram_gib, checker.ram_gib),
+        silence=600,
+        harmless=lambda line: boot.harmless(line) or is_foreign_race(own, line),
+    )
+    emulated = replace(options, accel="tcg")
+    told, log = boot_once(emulated, trees.series, kernel, f"sanitizer-{what}", checked)
+    text = told.split("\n")
+    kept = [line for line in text if not is_foreign_race(own, line)]
+    if races := len(text) - len(kept):
+        say(f"{kernel.name}: {races} races in code that the series does not touch ({log})")
+    return "\n".join(kept), log
+
+
+def run_suites(options: Options, checker: Checker, kernel: Kernel, trees: Trees) -> int:
     """Run the KUnit suites and return the number of passed cases.
 
     Raises UserError when a case does not pass, and for any report.
     """
-    words = f"{kunit.RUN} {kunit.NODES} kunit.filter_glob={GLOB}"
-    _, log = checker.boot(options, kernel, trees, image, "suites", words)
+    boot = Boot(words=f"{kunit.RUN} {kunit.NODES} kunit.filter_glob={GLOB}")
+    _, log = boot_checked(options, checker, kernel, trees, "suites", boot)
     suites = (kunit.MEMCPY_NT.name, kunit.MEMMAP.name)
     return kunit.parse_log(trees.series, log, suites, f"KUnit in the {kernel.name} kernel")
 
 
 def rebind_devices(
-    options: Options, checker: Checker, kernel: Kernel, image: Path, trees: Trees
+    options: Options, checker: Checker, kernel: Kernel, trees: Trees
 ) -> dict[str, console.Times]:
     """Rebind each device a few times and return the times, which mean little under a sanitizer.
 
     Raises UserError for any report, and when the console is not complete and clean.
     """
-    where = "mem" if checker.in_ram else "dev"
-    words = f"zdm.do=rebind zdm.rebinds={checker.rebinds} zdm.map={where}"
-    text, log = checker.boot(options, kernel, trees, image, "rebinds", words, checker.devices)
+    words = f"zdm.rebinds={checker.rebinds} zdm.map={'mem' if checker.in_ram else 'dev'}"
+    # Those for which the size is enough.
+    devices = [device for device in DEVICES if device.count_pages(checker.gib)]
+    pages = count_pages(devices, checker.gib)
+    if checker.in_ram:
+        # One struct page for every page of the device.
+        pages = dict.fromkeys(pages, round(checker.gib * 2**18))
+    boot = Boot("rebind", words, devices=devices)
+    text, log = boot_checked(options, checker, kernel, trees, "rebinds", boot)
     with name_console(f"rebinds in the {kernel.name} kernel", log):
-        return console.read_times(text, kernel.release, checker.rebinds, checker.pages)
+        return console.read_times(text, kernel.release, checker.rebinds, pages)
 
 
-def run_control(
-    options: Options, checker: Checker, kernel: Kernel, image: Path, trees: Trees
-) -> int:
+def run_control(options: Options, checker: Checker, kernel: Kernel, trees: Trees) -> int:
     """Return the number of the sanitizer's reports that name a non-temporal copy or a test of it.
 
     Raises UserError when a case of the sanitizer's suite does not pass, and for any other report.
@@ -217,15 +190,11 @@ def run_control(
     it, so the case need pass with one number only.
     """
     report = f"BUG: {checker.own.upper()}: "
-    text, log = checker.boot(
-        options,
-        kernel,
-        trees,
-        image,
-        "control",
-        f"{kunit.RUN} kunit.filter_glob={checker.own}.*_nt*",
-        expected=lambda line: report in line or bool(REPORTED.search(line)),
+    boot = Boot(
+        words=f"{kunit.RUN} kunit.filter_glob={checker.own}.*_nt*",
+        harmless=lambda line: report in line or bool(REPORTED.search(line)),
     )
+    text, log = boot_checked(options, checker, kernel, trees, "control", boot)
     found = sum(report in line and "_nt" in line for line in text.split("\n"))
     if not (checker.by_chance and ONCE.search(text)):
         kunit.parse_log(trees.series, log, [checker.own], f"control of {kernel.name}")

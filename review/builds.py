@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from checks import kunit
+from checks.boots import Boot, boot_once
 from checks.compile import EVERY_TEST, X86_64
 from checks.warnings import find_warnings
 from harness.core.cache import digest, digest_harness, keep
@@ -21,15 +22,11 @@ from harness.kernel.config import MEASURED, KernelConfig, configure
 from harness.kernel.images import build_kernel
 from harness.kernel.toolchain import count_lines
 from harness.kernel.tree import Patch, Trees, checkout_commit
-from harness.vm.accel import choose_accel
 from harness.vm.console import read_message
 from harness.vm.devices import PAIR
-from harness.vm.guest import Guest, boot_guest
 from harness.vm.initramfs import make_initramfs
 
-GIB = 2
-SECONDS = 1200
-SILENCE = 300
+BOOT = Boot("rebind", f"{kunit.RUN} zdm.rebinds=1", gib=2, devices=PAIR)
 FOLDERS = ("mm/", "lib/", "arch/x86/lib/")
 
 
@@ -75,17 +72,14 @@ class Builds:
         """
         suites = self.list_suites(patch)
         names = [suite.name for suite in suites]
-        what, log = f"the VM's kernel at {patch.name}", self.options.build / "review-guest.log"
+        what = f"the VM's kernel at {patch.name}"
         symbols = ("KUNIT", "RUNTIME_TESTING_MENU", *(suite.symbol for suite in suites))
         config = replace(MEASURED, lines=tuple(f"CONFIG_{symbol}=y" for symbol in symbols))
 
         def make(where: Path) -> list[str]:
             kernel = build_kernel(self.options, "review", where, config)
             announce(f"booting {what}")
-            accel = choose_accel(self.options, kernel, self.image)
-            words = f"{kunit.RUN} zdm.do=rebind zdm.rebinds=1"
-            guest = Guest(kernel, self.image, accel, GIB, words, devices=PAIR)
-            text = boot_guest(guest, log, lambda _: None, SECONDS, SILENCE)
+            text, log = boot_once(self.options, self.trees.series, kernel, "review", BOOT)
             # Leave out the selftest's results: they do not belong to a KUnit suite.
             log.write_text("\n".join(line for line in text.split("\n") if not read_message(line)))
             passed = kunit.parse_log(self.trees.base, log, names, what)

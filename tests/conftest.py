@@ -13,7 +13,6 @@ from support import Lab, Stage
 
 from harness.core import command, folders, options
 from harness.kernel import export, source
-from harness.vm import initramfs
 
 sys.dont_write_bytecode = True
 
@@ -55,12 +54,6 @@ def lab() -> Iterator[Lab]:
     found = options.read_options({**os.environ, "ARCH": ""})
     with folders.lock_build(found.build):
         yield Lab(found)
-
-
-@pytest.fixture(scope="session")
-def image(lab: Lab) -> Path:
-    """The initramfs with the series' selftest."""
-    return initramfs.make_initramfs(lab.options, lab.trees.series)
 
 
 @pytest.fixture

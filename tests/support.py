@@ -127,6 +127,12 @@ def read_mutations(name: str) -> tuple[dict[str, Mutation], list[str], list[str]
     return mutations, [name for name in mutations if name not in seen], seen
 
 
+def fail_if(why: str) -> None:
+    """Fail, and show only why, if there is a reason to."""
+    if why:
+        pytest.fail(why, pytrace=False)
+
+
 def replay(
     made: Path, *words: str, config: KernelConfig = DEFAULT
 ) -> "subprocess.CompletedProcess[str]":

@@ -2,74 +2,57 @@
 """In the VM: memory that boot or hotplug initialised is used, by each command line and checker."""
 
 import dataclasses
-from pathlib import Path
 
 import pytest
-from support import Lab, choose, need, need_machine
+from support import Lab, choose, fail_if, need, need_machine
 
-from checks import boot_memory, kunit, robustness, sanitizers
+from checks import boot_memory, boots, kunit, sanitizers
 from harness.core.options import Options
-from harness.kernel import config, images
+from harness.vm.console import list_messages
 
 REBOOTS = 20
-
-
-@pytest.fixture(scope="session")
-def image(lab: Lab) -> Path:
-    """The initramfs of these boots."""
-    return boot_memory.make_image(lab.options, lab.trees.series)
-
-
-def run(lab: Lab, options: Options, kernel: images.Kernel, image: Path, name: str) -> None:
-    """Do a boot of BOOTS, and fail unless all went as planned."""
-    boot = boot_memory.BOOTS[name]
-    console, log = boot_memory.boot_memory(options, kernel, image, name, boot)
-    judge(lab, console, log, boot)
-
-
-def judge(lab: Lab, console: str, log: Path, boot: boot_memory.Boot) -> None:
-    """Fail, with what the guest told, unless all went as planned."""
-    if why := robustness.judge(lab.trees.series, console, log, boot.scripts):
-        pytest.fail(why, pytrace=False)
-
-
 # The first one is the measured kernel with hotplug.
 NAMES = choose(["short", *boot_memory.LINES, *boot_memory.DEBUGGED], ["short"])
 
 
+def run(lab: Lab, options: Options, name: str) -> None:
+    """Do a boot of BOOTS, and fail unless all went as planned."""
+    boot = boot_memory.BOOTS[name]
+    kernel = lab.kernel("series", boot.config)
+    fail_if(boots.check(options, lab.trees.series, kernel, f"boot-memory-{name}", boot))
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_memory(lab: Lab, image: Path, name: str) -> None:
-    kernel = lab.kernel("series", boot_memory.BOOTS[name].config)
-    run(lab, lab.options, kernel, image, name)
+def test_memory(lab: Lab, name: str) -> None:
+    run(lab, lab.options, name)
 
 
-def count(lab: Lab, kernel: images.Kernel, image: Path) -> int:
-    """Return how many pages a kernel manages after boot."""
-    console, _ = boot_memory.boot_memory(lab.options, kernel, image, "count", boot_memory.COUNT)
-    return boot_memory.read_managed(console)
+def count(lab: Lab) -> str:
+    """Return how many pages a kernel manages after boot, in the guest's words."""
+    kernel, boot = lab.kernel("series"), boot_memory.COUNT
+    console, _ = boots.boot_once(lab.options, lab.trees.series, kernel, "boot-memory-count", boot)
+    [told] = [line for line in list_messages(console) if line.startswith("managed: ")]
+    return told
 
 
 @pytest.mark.parametrize("boots", [2, pytest.param(REBOOTS, marks=pytest.mark.full)])
-def test_reboot(lab: Lab, image: Path, boots: int) -> None:
-    kernel = lab.kernel("series")
-    assert len({count(lab, kernel, image) for _ in range(boots)}) == 1
+def test_reboot(lab: Lab, boots: int) -> None:
+    assert len({count(lab) for _ in range(boots)}) == 1
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", boot_memory.SANITIZED)
-def test_sanitizer(lab: Lab, image: Path, name: str) -> None:
-    boot = boot_memory.SANITIZED[name]
-    kernel = lab.kernel("series", sanitizers.CHECKERS[name].config)
-    told = boot_memory.boot_sanitized(lab.options, kernel, lab.trees, image, boot)
-    judge(lab, *told, boot)
+def test_sanitizer(lab: Lab, name: str) -> None:
+    boot, checker = boot_memory.SANITIZED[name], sanitizers.CHECKERS[name]
+    kernel = lab.kernel("series", checker.config)
+    told = sanitizers.boot_checked(lab.options, checker, kernel, lab.trees, "memory", boot)
+    fail_if(boots.explain(lab.trees.series, *told, boot.scripts))
 
 
 @pytest.mark.full
 def test_arm64(lab: Lab) -> None:
     need_machine("arm64")
-    there = dataclasses.replace(lab.options, arch="arm64", accel="tcg")
-    kernel = lab.kernel("series", config.BOOTED["arm64"])
-    run(lab, there, kernel, boot_memory.make_image(there, lab.trees.series), "arm64")
+    run(lab, dataclasses.replace(lab.options, arch="arm64", accel="tcg"), "arm64")
 
 
 @pytest.mark.full

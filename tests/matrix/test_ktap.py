@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support import Lab
 
-from checks import robustness
+from checks import boots
 from harness.core import errors
 
 PLANNED = ["one", "two", "three"]
@@ -32,10 +32,9 @@ def log(tmp_path: Path) -> Path:
 def test_failed_check_with_diagnostics(lab: Lab, log: Path) -> None:
     why = ("# two: exit status 0, not 1", "# two: not ok 1 nd_pmem", "# three: not of two")
     console = write_console("1..3", "ok 1 - one", *why, "not ok 2 - two", "ok 3 - three")
-    told = robustness.read_checks(lab.trees.series, console, log)
-    assert robustness.explain_check(told, "two") == "\n".join(["two: FAIL", *why[:2]])
-    assert robustness.explain_check(told, "three") == ""
-    assert robustness.explain_plan(told, PLANNED) == ""
+    told = boots.judge(lab.trees.series, console, log, PLANNED)
+    two = "\n".join(["two: FAIL", *why[:2]])
+    assert told == {"one": "", "two": two, "three": "", boots.PLAN: ""}
 
 
 # What the guest says, which checks it did not get to, and in what it did not keep to the plan.
@@ -72,11 +71,12 @@ PLANS: dict[str, tuple[tuple[str, ...], list[str], str]] = {
 @pytest.mark.parametrize("name", PLANS)
 def test_plan(lab: Lab, log: Path, name: str) -> None:
     spoken, unreached, plan = PLANS[name]
-    told = robustness.read_checks(lab.trees.series, write_console(*spoken), log)
-    for check in PLANNED:
-        why = f"{check}: the guest did not get to this check" if check in unreached else ""
-        assert robustness.explain_check(told, check) == why
-    assert re.fullmatch(plan, robustness.explain_plan(told, PLANNED))
+    told = boots.judge(lab.trees.series, write_console(*spoken), log, PLANNED)
+    assert re.fullmatch(plan, told.pop(boots.PLAN))
+    assert told == {
+        check: f"{check}: the guest did not get to this check" if check in unreached else ""
+        for check in PLANNED
+    }
 
 
 @pytest.mark.parametrize(
@@ -84,4 +84,4 @@ def test_plan(lab: Lab, log: Path, name: str) -> None:
 )
 def test_results_not_told_once(lab: Lab, log: Path, console: str, times: int) -> None:
     with pytest.raises(errors.UserError, match=f"began {times} times to tell results, not once"):
-        robustness.read_checks(lab.trees.series, console, log)
+        boots.judge(lab.trees.series, console, log, PLANNED)

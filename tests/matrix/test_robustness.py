@@ -5,27 +5,26 @@ The names of the cells are those of the checks that guest/robustness calls.
 """
 
 import pytest
-from support import Lab
+from support import Lab, fail_if
 
-from checks import robustness
+from checks import boots
 
-PLANNED = robustness.list_checks(robustness.SCRIPT)
+PLANNED = boots.list_checks(boots.ROBUSTNESS.scripts)
 
 
 @pytest.fixture(scope="session")
-def told(lab: Lab) -> robustness.Checks:
-    """The checks on the measured kernel with the series."""
-    kernel, image = lab.kernel("series"), robustness.make_image(lab.options, lab.trees.series)
-    return robustness.run_checks(lab.options, lab.trees.series, kernel, image)
+def told(lab: Lab) -> dict[str, str]:
+    """Why checks did not pass on the measured kernel with the series."""
+    source, kernel = lab.trees.series, lab.kernel("series")
+    console = boots.boot_once(lab.options, source, kernel, "robustness", boots.ROBUSTNESS)
+    return boots.judge(source, *console, PLANNED)
 
 
 @pytest.mark.parametrize("name", PLANNED)
-def test_robustness(told: robustness.Checks, name: str) -> None:
-    if why := robustness.explain_check(told, name):
-        pytest.fail(why, pytrace=False)
+def test_robustness(told: dict[str, str], name: str) -> None:
+    fail_if(told[name])
 
 
-def test_robustness_is_all(told: robustness.Checks) -> None:
+def test_robustness_is_all(told: dict[str, str]) -> None:
     """The guest told of these checks, in their order, and of no others."""
-    if why := robustness.explain_plan(told, PLANNED):
-        pytest.fail(why, pytrace=False)
+    fail_if(told[boots.PLAN])

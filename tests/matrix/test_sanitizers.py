@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Sanitizer kernels: suites and rebinds bring no report, and the control brings the one it must."""
 
-from pathlib import Path
-
 import pytest
 from support import Lab
 
@@ -18,6 +16,6 @@ RUNS = {
 @pytest.mark.full
 @pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize("name", sanitizers.CHECKERS)
-def test_sanitizer(lab: Lab, image: Path, name: str, run: str) -> None:
+def test_sanitizer(lab: Lab, name: str, run: str) -> None:
     checker = sanitizers.CHECKERS[name]
-    assert RUNS[run](lab.options, checker, lab.kernel("series", checker.config), image, lab.trees)
+    assert RUNS[run](lab.options, checker, lab.kernel("series", checker.config), lab.trees)

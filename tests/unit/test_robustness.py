@@ -6,13 +6,11 @@ import subprocess
 
 import pytest
 
-from checks import boot_memory, ktap, robustness
+from checks import boot_memory, boots, demotion, ktap, machine_check
 from harness.core import folders
 
-BOOTS = (
-    robustness.SCRIPT,
-    *sorted({boot.scripts for boot in boot_memory.BOOTS.values()}),
-)
+MEMORY = sorted({boot.scripts for boot in boot_memory.BOOTS.values()})
+BOOTS = (boots.ROBUSTNESS.scripts, demotion.BOOT.scripts, machine_check.SCRIPT, *MEMORY)
 
 
 def count_checks(scripts: str) -> int:
@@ -26,7 +24,7 @@ def count_checks(scripts: str) -> int:
 
 @pytest.mark.parametrize("scripts", BOOTS)
 def test_checks_of_a_boot(scripts: str) -> None:
-    names = robustness.list_checks(scripts)
+    names = boots.list_checks(scripts)
     assert names and len(names) == len(set(names))
     assert count_checks(scripts) == len(names)
 

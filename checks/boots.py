@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Boots in which scripts of guest/ run, and what these tell of their checks, as KTAP."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from checks import ktap
+from harness.core.folders import ROOT
+from harness.core.options import Options
+from harness.core.progress import announce, say
+from harness.kernel.config import MEASURED, KernelConfig
+from harness.kernel.images import Kernel
+from harness.vm.accel import choose_accel
+from harness.vm.console import is_splat, list_messages
+from harness.vm.devices import PAIR, Device
+from harness.vm.guest import RAM_GIB, Guest, announce_stage, boot_guest, need_memory
+from harness.vm.initramfs import compile_program, make_initramfs
+from harness.vm.monitor import make_monitor
+from harness.vm.userland import find_program, pack_programs
+
+LIMIT = 3600
+# One call of the guest's check, whose name is written out.
+CALL = re.compile(r"^check (\S+)", re.M)
+RESULT = re.compile(r"(?:not )?ok \d+ ")
+# What judge() says of the plan has this name.
+PLAN = "plan"
+
+
+@dataclass(frozen=True)
+class Boot:
+    """What to boot and what to run in it.
+
+    scripts, NAME,NAME..., are those of guest/, and words are for the kernel's command line. files()
+    returns what the guest has besides, by path. There are devices of gib GiB each, and ram_gib GiB
+    of RAM. args are for QEMU; they may add added_gib GiB of RAM. The guest may be silent for
+    silence seconds. harmless says that a line is no fault although it looks like one.
+    """
+
+    scripts: str = ""
+    words: str = ""
+    config: KernelConfig = MEASURED
+    files: Callable[[Options, Path], dict[str, bytes]] = lambda *_: {}
+    gib: float = 0
+    devices: Sequence[Device] = ()
+    ram_gib: int = RAM_GIB
+    added_gib: int = 0
+    cpus: int = 2
+    nodes: int = 1
+    args: Sequence[str] = ()
+    silence: float = 300
+    harmless: Callable[[str], bool] = lambda _: False
+
+
+def boot_once(
+    options: Options, source: Path, kernel: Kernel, name: str, boot: Boot
+) -> tuple[str, Path]:
+    """Boot once and return the console's text and its log, which has the name.
+
+    source is the worktree with the selftest. Raises UserError as boot_guest() does.
+    """
+    need_memory(boot.gib, boot.devices, boot.ram_gib + boot.added_gib)
+    image = make_initramfs(options, source, more=boot.files(options, source))
+    head = kernel, image, choose_accel(options, kernel, image)
+    log, what = options.build / f"{name}-{kernel.name}.log", f"{name}: {kernel.name}"
+    words = f"zdm.do={boot.scripts} {boot.words}"
+    announce(what)
+    with make_monitor() as monitor:
+        args = ("-serial", "stdio", *monitor.args, *boot.args)
+        guest = Guest(
+            *head, boot.gib, words, boot.ram_gib, boot.devices, args, boot.cpus, boot.nodes
+        )
+
+        def hear(spoken: str) -> None:
+            monitor.obey(spoken)
+            announce_stage(what, spoken)
+            if RESULT.match(spoken):
+                say(spoken)
+
+        def is_fault(line: str) -> bool:
+            return is_splat(line) and not boot.harmless(line)
+
+        return boot_guest(guest, log, hear, LIMIT, boot.silence, is_fault), log
+
+
+def list_checks(scripts: str) -> list[str]:
+    """Return the checks that scripts, NAME,NAME..., call: what the guest plans too."""
+    return [
+        name
+        for script in scripts.split(",")
+        for name in CALL.findall((ROOT / "guest" / script).read_text())
+    ]
+
+
+def judge(source: Path, console: str, log: Path, planned: Sequence[str]) -> dict[str, str]:
+    """Return of each planned check why it did not pass, empty if it did, by its name.
+
+    PLAN says in what the guest did not keep to the plan. The parser of the worktree source reads
+    the console, which log keeps. Raises UserError unless the guest began once to tell results.
+    """
+    lines = list_messages(console)
+    report = ktap.read_stream(source, lines, "guest", log)
+    whys = {}
+    for path, status in report.cases:
+        # The parser puts a case without a name where a planned one is missing.
+        if name := path[-1]:
+            about = [lines[number] for number in ktap.find_lines(lines, name)]
+            whys[name] = "" if status == "PASS" else "\n".join([f"{name}: {status}", *about])
+    told = [f"{name}: not told of" for name in planned if name not in whys]
+    told += [f"{name}: not planned" for name in whys if name not in planned]
+    if not told and [*whys] != [*planned]:
+        told = [f"told of: {', '.join(whys)}", f"planned: {', '.join(planned)}"]
+    if report.errors:
+        told += [f"errors that the parser found in numbers or plan: {report.errors}"]
+    found = {name: f"{name}: the guest did not get to this check" for name in planned} | whys
+    return {name: found[name] for name in planned} | {PLAN: "\n".join(told)}
+
+
+def explain(source: Path, console: str, log: Path, scripts: str) -> str:
+    """Return in what a boot with scripts was not as planned, empty if it was; see judge()."""
+    return "\n".join(filter(None, judge(source, console, log, list_checks(scripts)).values()))
+
+
+def check(options: Options, source: Path, kernel: Kernel, name: str, boot: Boot) -> str:
+    """Boot once and return in what it was not as planned, empty if it was."""
+    return explain(source, *boot_once(options, source, kernel, name, boot), boot.scripts)
+
+
+def pack_robustness(options: Options, _: Path) -> dict[str, bytes]:
+    """Return the programs of guest/robustness; Raises UserError if one is missing."""
+    tools = (find_program(name, "tools") for name in ("mkfs.ext4", "e2fsck", "dmsetup"))
+    return pack_programs(*tools) | compile_program(options, "use")
+
+
+# What the selftest must withstand.
+ROBUSTNESS = Boot(
+    "robustness", "zdm.rebinds=30", files=pack_robustness, gib=4, devices=PAIR, silence=60
+)
