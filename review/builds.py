@@ -7,7 +7,6 @@ objects. Results are kept by the commit's tree, so a patch that did not change c
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 
 from checks import kunit
@@ -30,86 +29,84 @@ BOOT = Boot("rebind", f"{kunit.RUN} zdm.rebinds=1", gib=2, devices=PAIR)
 FOLDERS = ("mm/", "lib/", "arch/x86/lib/")
 
 
-class Builds:
-    """The builds of one run of the review."""
+def keep_findings(
+    options: Options,
+    trees: Trees,
+    name: str,
+    patch: Patch,
+    config: str,
+    make: Callable[[Path], list[str]],
+) -> list[str]:
+    """Return what make() returns for the worktree at a patch, or returned in an earlier run.
 
-    def __init__(self, options: Options, trees: Trees) -> None:
-        self.options, self.trees = options, trees
+    It is kept by the commit's tree, the configuration, the compiler and the harness. A UserError is
+    not kept.
+    """
+    worktrees = trees.base.parent
+    code = git(worktrees / "base", "rev-parse", f"{patch.commit}^{{tree}}")
 
-    @cached_property
-    def image(self) -> Path:
-        """The initramfs with the selftest of the finished series, which each patch must pass."""
-        return make_initramfs(self.options, self.trees.series)
+    def write(new: Path) -> None:
+        found = make(checkout_commit(worktrees, patch.commit))
+        new.write_text("".join(f"{line}\n" for line in found))
 
-    def keep_findings(
-        self, name: str, patch: Patch, config: str, make: Callable[[Path], list[str]]
-    ) -> list[str]:
-        """Return what make() returns for the worktree at a patch, or returned in an earlier run.
+    parts = [digest_harness(), MEASURED.tools.version(), config, code]
+    return keep(options.build / "review", name, parts, write).read_text().splitlines()
 
-        It is kept by the commit's tree, the configuration, the compiler and the harness. A
-        UserError is not kept.
-        """
-        worktrees = self.trees.base.parent
-        code = git(worktrees / "base", "rev-parse", f"{patch.commit}^{{tree}}")
 
-        def write(new: Path) -> None:
-            found = make(checkout_commit(worktrees, patch.commit))
-            new.write_text("".join(f"{line}\n" for line in found))
+def list_suites(trees: Trees, patch: Patch) -> list[kunit.Suite]:
+    """Return the KUnit suites that are there at a patch."""
+    files = [f"{patch.commit}:{name}" for name in ("lib/Kconfig.debug", "mm/Kconfig")]
+    known = git(trees.base, "show", *files).splitlines()
+    return [suite for suite in kunit.SUITES if f"config {suite.symbol}" in known]
 
-        parts = [digest_harness(), MEASURED.tools.version(), config, code]
-        return keep(self.options.build / "review", name, parts, write).read_text().splitlines()
 
-    def list_suites(self, patch: Patch) -> list[kunit.Suite]:
-        """Return the KUnit suites that are there at a patch."""
-        files = [f"{patch.commit}:{name}" for name in ("lib/Kconfig.debug", "mm/Kconfig")]
-        known = git(self.trees.base, "show", *files).splitlines()
-        return [suite for suite in kunit.SUITES if f"config {suite.symbol}" in known]
+def check_vm(options: Options, trees: Trees, patch: Patch) -> list[str]:
+    """Build the VM's kernel at a patch, boot it, rebind, and run the KUnit suites it has.
 
-    def check_vm(self, patch: Patch) -> list[str]:
-        """Build the VM's kernel at a patch, boot it, rebind, and run the KUnit suites it has.
+    Returns the warnings. Raises UserError when anything fails.
+    """
+    suites = list_suites(trees, patch)
+    names, what = [suite.name for suite in suites], f"the VM's kernel at {patch.name}"
+    symbols = ("KUNIT", "RUNTIME_TESTING_MENU", *(suite.symbol for suite in suites))
+    config = replace(MEASURED, lines=tuple(f"CONFIG_{symbol}=y" for symbol in symbols))
 
-        Returns the warnings. Raises UserError when anything fails.
-        """
-        suites = self.list_suites(patch)
-        names = [suite.name for suite in suites]
-        what = f"the VM's kernel at {patch.name}"
-        symbols = ("KUNIT", "RUNTIME_TESTING_MENU", *(suite.symbol for suite in suites))
-        config = replace(MEASURED, lines=tuple(f"CONFIG_{symbol}=y" for symbol in symbols))
+    def make(where: Path) -> list[str]:
+        kernel = build_kernel(options, "review", where, config)
+        announce(f"booting {what}")
+        text, log = boot_once(options, trees.series, kernel, "review", BOOT)
+        # Leave out the selftest's results: they do not belong to a KUnit suite.
+        log.write_text("\n".join(line for line in text.split("\n") if not read_message(line)))
+        passed = kunit.parse_log(trees.base, log, names, what)
+        say(f"{what}: {passed} cases of {', '.join(names)} passed")
+        return find_warnings((options.build / "review.log").read_text(), where)
 
-        def make(where: Path) -> list[str]:
-            kernel = build_kernel(self.options, "review", where, config)
-            announce(f"booting {what}")
-            text, log = boot_once(self.options, self.trees.series, kernel, "review", BOOT)
-            # Leave out the selftest's results: they do not belong to a KUnit suite.
-            log.write_text("\n".join(line for line in text.split("\n") if not read_message(line)))
-            passed = kunit.parse_log(self.trees.base, log, names, what)
-            say(f"{what}: {passed} cases of {', '.join(names)} passed")
-            return find_warnings((self.options.build / "review.log").read_text(), where)
+    # Each patch must pass the selftest of the finished series.
+    image = make_initramfs(options, trees.series).read_bytes()
+    return keep_findings(options, trees, "vm", patch, config.text() + digest(image), make)
 
-        key = config.text() + digest(self.image.read_bytes())
-        return self.keep_findings("vm", patch, key, make)
 
-    def build_folders(self, patch: Patch, config: KernelConfig) -> list[str]:
-        """Build mm/, lib/ and arch/x86/lib/ in a configuration and return the warnings."""
-        out = self.options.build / f"objects/review-{config.name}"
-        what = f"mm, lib, arch/x86/lib ({config.name}) at {patch.name}"
-        doing, count = f"building {what}", count_lines(what)
+def build_folders(options: Options, trees: Trees, patch: Patch, config: KernelConfig) -> list[str]:
+    """Build mm/, lib/ and arch/x86/lib/ in a configuration and return the warnings."""
+    out = options.build / f"objects/review-{config.name}"
+    what = f"mm, lib, arch/x86/lib ({config.name}) at {patch.name}"
+    doing, count = f"building {what}", count_lines(what)
 
-        def make(where: Path) -> list[str]:
-            announce(doing)
-            configure(self.options, config, where, out, what)
-            said = [
-                config.tools.make(self.options, where, out, doing, *targets, progress=count)
-                for targets in (["prepare"], FOLDERS)
-            ]
-            return find_warnings("".join(said), where)
+    def make(where: Path) -> list[str]:
+        announce(doing)
+        configure(options, config, where, out, what)
+        said = [
+            config.tools.make(options, where, out, doing, *targets, progress=count)
+            for targets in (["prepare"], FOLDERS)
+        ]
+        return find_warnings("".join(said), where)
 
-        return self.keep_findings(config.name, patch, config.text(), make)
+    return keep_findings(options, trees, config.name, patch, config.text(), make)
 
-    def check_without_zone_device(self, patch: Patch) -> list[str]:
-        """Build all that the series touches at a patch except ZONE_DEVICE; return the warnings."""
-        suites = [suite for suite in self.list_suites(patch) if suite is not kunit.MEMMAP]
-        tests = [f"CONFIG_{suite.symbol}=y" for suite in suites]
-        lines = [line for line in X86_64.lines if line != EVERY_TEST]
-        config = replace(X86_64, name="no-zone-device", lines=(*lines, *tests))
-        return self.build_folders(patch, config)
+
+def check_without_zone_device(options: Options, trees: Trees, patch: Patch) -> list[str]:
+    """Build all that the series touches at a patch except ZONE_DEVICE; return the warnings."""
+    suites = [suite for suite in list_suites(trees, patch) if suite is not kunit.MEMMAP]
+    tests = [f"CONFIG_{suite.symbol}=y" for suite in suites]
+    lines = [line for line in X86_64.lines if line != EVERY_TEST]
+    config = replace(X86_64, name="no-zone-device", lines=(*lines, *tests))
+    return build_folders(options, trees, patch, config)

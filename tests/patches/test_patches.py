@@ -11,7 +11,7 @@ from support import MAILS, PATCHES, Lab, name_of
 from harness.core import debian
 from harness.kernel import tree
 from harness.kernel.config import KernelConfig
-from review.builds import Builds
+from review import builds
 from review.cocci import check_semantics
 from review.scripts import run_checkpatch
 from review.sparse import check_objects
@@ -30,7 +30,7 @@ def skip_what_debian_lacks() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("cover", COVERS, ids=name_of)
-def test_cover_letter(lab: Lab, cover: Path) -> None:
+def test_cover_letter(cover: Path, lab: Lab) -> None:
     assert run_checkpatch(lab.trees.base, cover) == []
 
 
@@ -48,12 +48,6 @@ def test_stable_kernel(lab: Lab) -> None:
     assert check_stable(lab.options, lab.trees, PATCHES) == []
 
 
-@pytest.fixture(scope="module")
-def builds(lab: Lab) -> Builds:
-    """The builds of this run."""
-    return Builds(lab.options, lab.trees)
-
-
 @pytest.fixture(scope="module", params=range(len(PATCHES)), ids=[*map(name_of, PATCHES)])
 def patch(lab: Lab, request: pytest.FixtureRequest) -> tree.Patch:
     """Each patch in turn: all tests of one run before those of the next."""
@@ -61,13 +55,14 @@ def patch(lab: Lab, request: pytest.FixtureRequest) -> tree.Patch:
     return tree.list_patches(lab.trees.base.parent)[number]
 
 
-def test_vm(builds: Builds, patch: tree.Patch) -> None:
-    assert builds.check_vm(patch) == []
+def test_vm(lab: Lab, patch: tree.Patch) -> None:
+    assert builds.check_vm(lab.options, lab.trees, patch) == []
 
 
-def test_allnoconfig(builds: Builds, patch: tree.Patch) -> None:
-    assert builds.build_folders(patch, KernelConfig("allnoconfig")) == []
+def test_allnoconfig(lab: Lab, patch: tree.Patch) -> None:
+    config = KernelConfig("allnoconfig")
+    assert builds.build_folders(lab.options, lab.trees, patch, config) == []
 
 
-def test_without_zone_device(builds: Builds, patch: tree.Patch) -> None:
-    assert builds.check_without_zone_device(patch) == []
+def test_without_zone_device(lab: Lab, patch: tree.Patch) -> None:
+    assert builds.check_without_zone_device(lab.options, lab.trees, patch) == []

@@ -23,13 +23,13 @@ def test_findings_are_kept_but_no_faults(toy_options: options.Options, toy_serie
         made.append((where / "mm.c").read_text().count("better"))
         return ["found", "found"]
 
-    build = builds.Builds(toy_options, trees)
+    head = toy_options, trees, "vm"
     for patch, config in ((first, "a"), (first, "a"), (first, "b"), (second, "b")):
-        assert build.keep_findings("vm", patch, config, make) == ["found", "found"]
+        assert builds.keep_findings(*head, patch, config, make) == ["found", "found"]
     assert made == [1, 1, 2]
     with pytest.raises(errors.UserError):
-        build.keep_findings("vm", second, "c", fail)
-    build.keep_findings("vm", second, "c", make)
+        builds.keep_findings(*head, second, "c", fail)
+    builds.keep_findings(*head, second, "c", make)
     assert made == [1, 1, 2, 2]
 
 
