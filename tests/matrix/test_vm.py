@@ -4,14 +4,13 @@
 Of the VM's cells, those of the base run in make test-all only.
 """
 
-import contextlib
 import os
 import re
 import select
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -30,28 +29,15 @@ def test_boot_and_rebind(lab: Lab, name: str) -> None:
     lab.rebind(name, lab.options)
 
 
-@contextlib.contextmanager
 def open_shell(
     lab: Lab, kernel: images.Kernel, commands: bytes = b"", port: int = 0
-) -> Iterator["subprocess.Popen[str]"]:
+) -> AbstractContextManager["subprocess.Popen[str]"]:
     """Open the shell of make shell on a pipe, and end it with the block."""
     files = {"commands": commands}
     image = initramfs.make_initramfs(lab.options, lab.trees.series, "shell", files)
     accelerator = accel.choose_accel(lab.options, kernel, image)
-    words = [kernel.release, kernel.image, image, accelerator, port]
-    with subprocess.Popen(
-        [sys.executable, "-B", "-c", SHELL, *map(str, words)],
-        cwd=folders.ROOT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    ) as child:
-        try:
-            yield child
-        finally:
-            child.terminate()
+    shell: list[str | Path] = [sys.executable, "-B", "-c", SHELL, kernel.release, kernel.image]
+    return command.spawn([*shell, image, accelerator, str(port)], cwd=folders.ROOT)
 
 
 def test_shell(lab: Lab) -> None:
