@@ -76,6 +76,7 @@ enum replay_event {
 	EVENT_PAGE_REF_SET,	/* tracepoint: page, new count */
 	EVENT_RESCHED,		/* __cond_resched() */
 	EVENT_WARNING,		/* WARN() */
+	EVENT_FREE_BLOCK,	/* on a free list at the end: page, order << 8 | migratetype */
 };
 
 /* Called by the shims, defined in user space. */

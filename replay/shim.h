@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Kernel side: what is needed around mm/mm_init.o, whoever calls it. A shim
- * includes this behind the kernel's headers, and defines the two functions that
- * are declared here.
+ * includes this behind the kernel's headers.
  */
 #ifndef CONFIG_SPARSEMEM_EXTREME
 #error "the replay provides mem_section as SPARSEMEM_EXTREME has it"
 #endif
 
-static void tell_warning(void);
-static void __maybe_unused tell_count(struct page *page, int count);
+#include "replay.h"
 
 #ifdef CONFIG_X86
 #include <asm/processor.h>
@@ -45,7 +43,7 @@ struct mem_section **mem_section = roots;
 void replay_warn_trap(void);
 void replay_warn_trap(void)
 {
-	tell_warning();
+	replay_event(EVENT_WARNING, 0, 0);
 }
 
 asm(".globl __SCT__WARN_trap\n.set __SCT__WARN_trap, replay_warn_trap\n");
@@ -53,7 +51,7 @@ asm(".globl __SCT__WARN_trap\n.set __SCT__WARN_trap, replay_warn_trap\n");
 #ifdef CONFIG_DEBUG_PAGE_REF
 void __page_ref_set(struct page *page, int v)
 {
-	tell_count(page, v);
+	replay_event(EVENT_PAGE_REF_SET, (unsigned long)page, v);
 }
 
 struct tracepoint __tracepoint_page_ref_set;

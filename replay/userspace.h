@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What all replay programs share in user space. Calls go one way:
- * main -> the program's commands -> race, window, timing, threads, random, crash -> kernels.
+ * main -> the program's commands -> race, events -> window, timing, threads, random, crash -> kernels.
  */
 #ifndef REPLAY_USERSPACE_H
 #define REPLAY_USERSPACE_H
@@ -69,6 +69,12 @@ void window_open(unsigned long bytes);
 unsigned char *window_place(unsigned long pfn);
 unsigned char *entry(unsigned long pfn);
 unsigned long pfn_of(const void *address);
+
+/* events.c: what the kernels' code asked for from outside */
+enum events_mode { EVENTS_IGNORE, EVENTS_RECORD, EVENTS_COMPARE };
+void events_start(enum events_mode mode);
+/* False, with the first difference in @text, if they are not as recorded. */
+bool events_same(char *text, size_t size);
 
 /* crash.c: faults inside the kernels' code become messages */
 void crash_catch(void);

@@ -45,9 +45,8 @@ struct boot_side {
 	 */
 	void (*prepare)(const struct boot_case *c, void *state);
 	void (*run)(const struct boot_case *c);
-	/* Calls boot_free() for each block on a free list, in order. */
-	void (*walk)(const struct boot_case *c);
-	const char *const *migratetypes;
+	/* EVENT_FREE_BLOCK for each block on a free list, in order; returns how many pages. */
+	unsigned long (*walk)(const struct boot_case *c);
 	unsigned long state_size;	/* bytes */
 	unsigned long block_pages;	/* of MAX_PAGE_ORDER */
 	unsigned long pageblock_pages;
@@ -56,11 +55,10 @@ struct boot_side {
 	unsigned int has_hugetlb;
 };
 
-/* Called by the shims, defined in user space. */
-void boot_free(unsigned int order, unsigned int migratetype, unsigned long page);
-void boot_ref_set(unsigned long page, int count);
-void boot_warn(void);
-/* Where the memory lies: only what the kernel writes takes room. */
+/*
+ * Called by the shims, defined in user space: where the memory lies. Only what the
+ * kernel writes takes room.
+ */
 void *boot_memory(void);
 
 #endif

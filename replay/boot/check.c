@@ -3,8 +3,8 @@
  * Equality: each kernel initialises the same poisoned memmap and frees the same
  * memory. Then these are compared with what the base left: every byte of the
  * memmap and of guards on both sides, every byte of zone, pageblock bitmaps and
- * counters, the blocks on the free lists in their order, and the last
- * page_ref_set of each page.
+ * counters, and as events the blocks on the free lists in their order, and the
+ * last page_ref_set of each page.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,57 +14,16 @@
 #define GUARD		1024UL			/* entries on either side */
 #define START_PFN	(1UL << 20)
 #define MAX_PAGES	(640UL << 10)		/* more than two batches */
-#define MAX_BLOCKS	(1UL << 18)
 #define MAX_REPORTS	20
 
-struct block {
-	unsigned int order, migratetype;
-	unsigned long pfn;
-};
-
 static unsigned char *snapshot, *state_snapshot;
-static struct block *blocks, *base_blocks;
-unsigned long pages_freed;
-static unsigned long nr_blocks, nr_base_blocks, nr_warnings, nr_base_warnings;
-/* The last count of each page of the window, -1 for none. */
-static signed char *counts, *base_counts;
-static bool counting;
-static unsigned long first_pfn, nr_checked, nr_failed, nr_of_peer, nr_entries;
-
-/* The kernels keep their stack aligned to 8 bytes only, so: no SSE here. */
-#define CALLED_BY_KERNEL __attribute__((target("general-regs-only")))
-
-CALLED_BY_KERNEL void boot_free(unsigned int order, unsigned int migratetype, unsigned long page)
-{
-	pages_freed += 1UL << order;
-	if (blocks && nr_blocks < MAX_BLOCKS) {
-		blocks[nr_blocks].order = order;
-		blocks[nr_blocks].migratetype = migratetype;
-		blocks[nr_blocks].pfn = page;
-	}
-	nr_blocks++;
-}
-
-CALLED_BY_KERNEL void boot_ref_set(unsigned long page, int count)
-{
-	if (counting)
-		counts[(page - (unsigned long)entry(first_pfn)) / layout->page_struct_size] = count;
-}
-
-CALLED_BY_KERNEL void boot_warn(void)
-{
-	nr_warnings++;
-}
+static unsigned long nr_checked, nr_failed, nr_of_peer, nr_entries;
 
 static void prepare(void)
 {
 	window_open((MAX_PAGES + 2 * GUARD) * layout->page_struct_size);
 	snapshot = allocate((MAX_PAGES + 2 * GUARD) * layout->page_struct_size);
 	state_snapshot = allocate(boot_side(&kernels[0])->state_size);
-	blocks = allocate(MAX_BLOCKS * sizeof(*blocks));
-	base_blocks = allocate(MAX_BLOCKS * sizeof(*base_blocks));
-	counts = allocate(MAX_PAGES + 2 * GUARD);
-	base_counts = allocate(MAX_PAGES + 2 * GUARD);
 }
 
 static unsigned long first_difference(const unsigned char *a, const unsigned char *b,
@@ -97,44 +56,10 @@ static bool differ_in_memmap(const unsigned char *start, unsigned long bytes,
 	return true;
 }
 
-static bool differ_in_lists(char *text, size_t size)
-{
-	const char *const *types = boot_side(&kernels[0])->migratetypes;
-	unsigned long i, most = nr_blocks > nr_base_blocks ? nr_blocks : nr_base_blocks;
-	const struct block *b;
-
-	for (i = 0; i < most && i < nr_blocks && i < nr_base_blocks; i++)
-		if (memcmp(&blocks[i], &base_blocks[i], sizeof(*blocks)))
-			break;
-	if (i == most)
-		return false;
-	b = i < nr_blocks ? &blocks[i] : &base_blocks[i];
-	snprintf(text, size,
-		 "free lists: block %lu, of order %u, %s, pfn 0x%lx, differs; %lu blocks, base %lu",
-		 i, b->order, types[b->migratetype], pfn_of((void *)b->pfn),
-		 nr_blocks, nr_base_blocks);
-	return true;
-}
-
-static bool differ_in_counts(unsigned long entries, char *text, size_t size)
-{
-	for (unsigned long i = 0; i < entries; i++)
-		if (counts[i] != base_counts[i]) {
-			snprintf(text, size, "last page_ref_set of pfn 0x%lx: %d, base %d",
-				 first_pfn + i, counts[i], base_counts[i]);
-			return true;
-		}
-	return false;
-}
-
 static bool differ_in_state(char *text, size_t size)
 {
 	unsigned long nr, at, bytes = boot_side(&kernels[0])->state_size;
 
-	if (nr_warnings != nr_base_warnings) {
-		snprintf(text, size, "%lu warnings, base %lu", nr_warnings, nr_base_warnings);
-		return true;
-	}
 	if (!memcmp(boot_state(), state_snapshot, bytes))
 		return false;
 	at = first_difference(boot_state(), state_snapshot, bytes, &nr);
@@ -142,56 +67,32 @@ static bool differ_in_state(char *text, size_t size)
 	return true;
 }
 
-static void swap_records(void)
-{
-	struct block *b = blocks;
-	signed char *c = counts;
-
-	blocks = base_blocks;
-	base_blocks = b;
-	counts = base_counts;
-	base_counts = c;
-	nr_base_blocks = nr_blocks;
-	nr_base_warnings = nr_warnings;
-}
-
 /* Runs all the kernels; reports what departs from the base. */
 static void check(const struct boot_case *c, const char *name)
 {
 	unsigned long entries = c->nr_pages + 2 * GUARD, bytes = entries * layout->page_struct_size;
-	unsigned char *start;
+	unsigned char *start = window_place(c->start_pfn - GUARD);
 	char text[256];
 
-	first_pfn = c->start_pfn - GUARD;
-	start = window_place(first_pfn);
 	crash_context = name;
 	for (unsigned int i = 0; i < nr_kernels; i++) {
 		const struct boot_side *side = boot_side(&kernels[i]);
 
 		crash_kernel = kernels[i].name;
 		poison(start, bytes, c->poison);
-		memset(counts, -1, entries);
-		nr_blocks = 0;
-		nr_warnings = 0;
+		events_start(i ? EVENTS_COMPARE : EVENTS_RECORD);
 		side->prepare(c, boot_state());
-		counting = layout->can_trace && c->poison != POISON_ONES;
-		side->side.trace(counting);
+		side->side.trace(layout->can_trace && c->poison != POISON_ONES);
 		side->run(c);
 		side->side.trace(0);
-		counting = false;
 		side->walk(c);
-		if (nr_blocks > MAX_BLOCKS)
-			die("%s: %lu free blocks, room is for %lu: enlarge MAX_BLOCKS", name,
-			    nr_blocks, MAX_BLOCKS);
 		if (!i) {
 			memcpy(snapshot, start, bytes);
 			memcpy(state_snapshot, boot_state(), side->state_size);
-			swap_records();
 			continue;
 		}
 		if (!differ_in_memmap(start, bytes, c, text, sizeof(text)) &&
-		    !differ_in_lists(text, sizeof(text)) &&
-		    !differ_in_counts(entries, text, sizeof(text)) &&
+		    events_same(text, sizeof(text)) &&
 		    !differ_in_state(text, sizeof(text)))
 			continue;
 		/* Of a peer, only the first such case is reported, in small letters. */

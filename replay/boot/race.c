@@ -72,18 +72,17 @@ static void run_runner(void)
 
 static void time_threads(unsigned int row, unsigned int runner, double *figures)
 {
+	unsigned long freed;
+
 	running.c = &rows[row];
 	running.threads = row_threads[row];
 	running.side = runner < nr_kernels ? boot_side(&kernels[runner]) : NULL;
 	*figures = wall_clock(running.threads, before_run, run_runner, &retakes) /
 		   running.c->nr_pages;
-	if (!running.side)
-		return;
 	/* Whatever the threads did to each other, all memory is free. */
-	pages_freed = 0;
-	running.side->walk(running.c);
-	if (pages_freed != running.c->nr_pages)
-		die("%s freed %lu pages of %lu", crash_kernel, pages_freed, running.c->nr_pages);
+	freed = running.side ? running.side->walk(running.c) : running.c->nr_pages;
+	if (freed != running.c->nr_pages)
+		die("%s freed %lu pages of %lu", crash_kernel, freed, running.c->nr_pages);
 }
 
 static void start_row(unsigned int row)

@@ -110,7 +110,7 @@ void online_mem_sections(unsigned long start_pfn, unsigned long end_pfn)
 unsigned long __lockfunc _raw_spin_lock_irqsave(raw_spinlock_t *lock)
 {
 	if (cpumask_weight(&__cpu_online_mask) <= 1 && raw_spin_is_locked(lock))
-		boot_warn();
+		replay_warn_trap();
 	else
 		_raw_spin_lock(lock);
 	return 0;
@@ -130,16 +130,6 @@ void touch_softlockup_watchdog(void)
 asmlinkage void preempt_schedule_thunk(void);
 asmlinkage void preempt_schedule_thunk(void)
 {
-}
-
-static void tell_warning(void)
-{
-	boot_warn();
-}
-
-static void tell_count(struct page *page, int count)
-{
-	boot_ref_set((unsigned long)page, count);
 }
 
 #ifdef CONFIG_DEBUG_PAGE_REF
@@ -202,12 +192,19 @@ static void online(const struct boot_case *c, struct zone *zone)
 
 	for (pfn = c->start_pfn; pfn < c->start_pfn + c->nr_pages; pfn += c->block_pages) {
 		if (taken && mhp_init_memmap_on_memory(pfn, taken, zone))
-			boot_warn();
+			replay_warn_trap();
 		if (online_pages(pfn + taken, c->block_pages - taken, zone, NULL))
-			boot_warn();
+			replay_warn_trap();
 		if (taken)
 			adjust_present_page_count(pfn_to_page(pfn), NULL, taken);
 	}
+}
+
+/* Tells of a block on a free list; returns its pages. */
+static unsigned long free_block(struct page *page, unsigned int order, unsigned int type)
+{
+	replay_event(EVENT_FREE_BLOCK, (unsigned long)page, order << 8 | type);
+	return 1UL << order;
 }
 
 #ifdef CONFIG_HUGETLB_PAGE
@@ -238,20 +235,23 @@ static void prepare_huge(const struct boot_case *c)
 	}
 }
 
-static void walk_huge(const struct boot_case *c)
+static unsigned long walk_huge(const struct boot_case *c)
 {
 	struct folio *folio;
+	unsigned long nr = 0;
 
 	list_for_each_entry(folio, &state->huge.hugepage_freelists[c->node], lru)
-		boot_free(PUD_SHIFT - PAGE_SHIFT, MIGRATE_MOVABLE, (unsigned long)folio);
+		nr += free_block(&folio->page, PUD_SHIFT - PAGE_SHIFT, MIGRATE_MOVABLE);
+	return nr;
 }
 #else
 static void prepare_huge(const struct boot_case *c)
 {
 }
 
-static void walk_huge(const struct boot_case *c)
+static unsigned long walk_huge(const struct boot_case *c)
 {
+	return 0;
 }
 #endif
 
@@ -349,30 +349,25 @@ static void run(const struct boot_case *c)
 		deferred_init_memmap(&state->pgdat);
 }
 
-static void walk(const struct boot_case *c)
+static unsigned long walk(const struct boot_case *c)
 {
 	struct zone *zone = zone_of(c);
+	unsigned long nr = 0;
 	unsigned int order, t;
 	struct page *page;
 
 	for (order = 0; order < NR_PAGE_ORDERS; order++)
 		for (t = 0; t < MIGRATE_TYPES; t++)
 			list_for_each_entry(page, &zone->free_area[order].free_list[t], buddy_list)
-				boot_free(order, t, (unsigned long)page);
+				nr += free_block(page, order, t);
 	if (c->what == BOOT_HUGETLB)
-		walk_huge(c);
+		nr += walk_huge(c);
 	state->totalram = totalram_pages();
 	state->highest_pfn = highest_memmap_pfn;
 	memcpy(&state->events, &vm_event_states, sizeof(state->events));
 	memcpy(state->vm_zone_stat, vm_zone_stat, sizeof(vm_zone_stat));
+	return nr;
 }
-
-static const char *const types[MIGRATE_TYPES + 1] = {
-	[MIGRATE_UNMOVABLE] = "unmovable",
-	[MIGRATE_MOVABLE] = "movable",
-	[MIGRATE_RECLAIMABLE] = "reclaimable",
-	[MIGRATE_HIGHATOMIC] = "highatomic",
-};
 
 #define PAGE_FIELD(name) \
 	{ #name, 0, offsetof(struct page, name), sizeof_field(struct page, name) }
@@ -422,7 +417,6 @@ struct boot_side replay_side = {
 	.prepare = prepare,
 	.run = run,
 	.walk = walk,
-	.migratetypes = types,
 	.state_size = sizeof(struct state),
 	.block_pages = MAX_ORDER_NR_PAGES,
 	.pageblock_pages = pageblock_nr_pages,

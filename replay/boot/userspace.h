@@ -27,9 +27,7 @@ static inline const char *boot_name(enum boot_what what)
 /* The memory for boot_side.prepare(). */
 void *boot_state(void);
 
-/* check.c: of the blocks that boot_free() was called for */
-extern unsigned long pages_freed;
-/* 1 if a kernel does not do as the base, else 0 */
+/* check.c: 1 if a kernel does not do as the base, else 0 */
 enum boot_list { LIST_MATRIX, LIST_RANDOM };
 /* Cases from @first on; those of LIST_RANDOM depend on @seed and their number. */
 int check_cases(enum boot_what what, enum boot_list list, unsigned long first, unsigned long nr,

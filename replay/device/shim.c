@@ -14,7 +14,6 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "../replay.h"
 #include "../shim.h"
 
 #ifdef CONFIG_ARM64
@@ -78,16 +77,6 @@ void init_pageblock_migratetype(struct page *page,
 {
 	replay_event(EVENT_PAGEBLOCK, (unsigned long)page,
 		     migratetype << 1 | isolate);
-}
-
-static void tell_warning(void)
-{
-	replay_event(EVENT_WARNING, 0, 0);
-}
-
-static void tell_count(struct page *page, int count)
-{
-	replay_event(EVENT_PAGE_REF_SET, (unsigned long)page, count);
 }
 
 #if !defined(CONFIG_PREEMPTION) && !defined(CONFIG_PREEMPT_DYNAMIC)

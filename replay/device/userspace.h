@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The program that replays memmap_init_zone_device(). Calls go one way:
- * main -> check, race, parallel -> events, case -> the shared half.
+ * main -> check, race, parallel -> case -> the shared half.
  */
 #ifndef REPLAY_DEVICE_USERSPACE_H
 #define REPLAY_DEVICE_USERSPACE_H
@@ -19,12 +19,6 @@ struct replay_case case_read(const char *text);
 void case_run(const struct replay_side *side, const struct replay_case *c);
 /* The enum memory_type of that name. */
 unsigned int type_value(const char *name);
-
-/* events.c: what the kernels' code asked for from outside */
-enum events_mode { EVENTS_IGNORE, EVENTS_RECORD, EVENTS_COMPARE };
-void events_start(enum events_mode mode);
-/* False, with the first difference in @text, if they are not as recorded. */
-bool events_same(char *text, size_t size);
 
 /* check.c: 1 if a kernel that may not differ from the base does so, else 0 */
 /* All but the base bind each case as two devices, by two threads at once. */

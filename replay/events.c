@@ -12,11 +12,13 @@ struct event {
 	unsigned long a, b;
 };
 
-static const char *const names[] = {
-	[EVENT_PAGEBLOCK] = "init_pageblock_migratetype",
-	[EVENT_PAGE_REF_SET] = "page_ref_set",
+/* With the pfn of @a, and @b */
+static const char *const formats[] = {
+	[EVENT_PAGEBLOCK] = "init_pageblock_migratetype(pfn 0x%lx, %ld)",
+	[EVENT_PAGE_REF_SET] = "page_ref_set(pfn 0x%lx, %ld)",
 	[EVENT_RESCHED] = "cond_resched",
 	[EVENT_WARNING] = "WARN",
+	[EVENT_FREE_BLOCK] = "free block(pfn 0x%lx, order and migratetype 0x%lx)",
 };
 
 static struct event *recorded;
@@ -66,23 +68,17 @@ static void note(enum replay_event what, unsigned long a, unsigned long b)
 		return;
 	}
 	if (mode == EVENTS_RECORD) {
-		if (nr_recorded < ROOM) {
-			recorded[nr_recorded].what = what;
-			recorded[nr_recorded].a = a;
-			recorded[nr_recorded].b = b;
-		}
+		if (nr_recorded < ROOM)
+			recorded[nr_recorded] = (struct event) { what, a, b };
 		nr_recorded++;
 		return;
 	}
 	if (nr_same == nr_seen) {
 		if (nr_seen < nr_recorded && recorded[nr_seen].what == what &&
-		    recorded[nr_seen].a == a && recorded[nr_seen].b == b) {
+		    recorded[nr_seen].a == a && recorded[nr_seen].b == b)
 			nr_same++;
-		} else {
-			odd.what = what;
-			odd.a = a;
-			odd.b = b;
-		}
+		else
+			odd = (struct event) { what, a, b };
 	}
 	nr_seen++;
 }
@@ -121,11 +117,7 @@ void events_start(enum events_mode new_mode)
 
 static void describe(const struct event *event, char *text, size_t size)
 {
-	if (event->what == EVENT_PAGEBLOCK || event->what == EVENT_PAGE_REF_SET)
-		snprintf(text, size, "%s(pfn 0x%lx, %ld)", names[event->what],
-			 pfn_of((void *)event->a), (long)event->b);
-	else
-		snprintf(text, size, "%s", names[event->what]);
+	snprintf(text, size, formats[event->what], pfn_of((void *)event->a), event->b);
 }
 
 /* False, with the first page in @text, if the last counts are not the base's. */
