@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What all replay programs share in user space. Calls go one way:
- * main -> the program's commands -> race, events -> window, timing, threads, random, crash -> kernels.
+ * main -> the program's commands -> race, compare -> events, window, timing, threads, random, crash -> kernels.
  */
 #ifndef REPLAY_USERSPACE_H
 #define REPLAY_USERSPACE_H
@@ -75,6 +75,22 @@ enum events_mode { EVENTS_IGNORE, EVENTS_RECORD, EVENTS_COMPARE };
 void events_start(enum events_mode mode);
 /* False, with the first difference in @text, if they are not as recorded. */
 bool events_same(char *text, size_t size);
+
+/* compare.c: what a program compares, besides the memmap and the events */
+struct comparison {
+	unsigned long guard;		/* entries on either side */
+	bool unordered;			/* events are not compared */
+	void *state;			/* zone and the like, where a replay has it */
+	unsigned long state_size;
+	void (*run)(const struct replay_side *side, const struct replay_case *c, bool traced);
+};
+
+/* For ranges of so many pages */
+void compare_open(unsigned long pages, const struct comparison *comparison);
+void compare(const struct replay_case *c, const char *name);
+extern unsigned long nr_compared;
+/* Prints it; 1 if a kernel that may not differ from the base does so, else 0. */
+int compare_summary(void);
 
 /* crash.c: faults inside the kernels' code become messages */
 void crash_catch(void);

@@ -30,7 +30,9 @@ EXPORTED = "replay_side"
 MAIN = "mm/mm_init.c"
 # How the user-space half is compiled and linked.
 FLAGS = (
-    *("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"),
+    # As in the kernel, a struct can have the members of another one.
+    *("-std=gnu11", "-fms-extensions"),
+    *("-O2", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"),
     *("-static", "-no-pie", "-fno-pie", "-Wl,--no-warn-rwx-segments"),
 )
 # Gives each symbol a page of its own, and lists their names for crash.c.

@@ -18,19 +18,16 @@ enum boot_what {
 
 #define BOOT_MAX_RESERVED	16
 
-/* One call; pfns and lengths in base pages. */
+/* One call: of a replay_case, range, node and poison count. */
 struct boot_case {
+	struct replay_case;
 	enum boot_what what;
-	unsigned long start_pfn;
-	unsigned long nr_pages;
 	unsigned int zone;		/* number of the zone */
-	unsigned int node;
 	unsigned int checked;		/* as check_pages= of the command line */
 	/* BOOT_ONLINE: the size of a block, what its start holds of the memmap. */
 	unsigned long block_pages;
 	unsigned long memmap_pages;
 	unsigned int callback;		/* a driver decides page by page */
-	enum replay_poison poison;
 	/* Memory that is not free, from one pfn to another; BOOT_DEFERRED only. */
 	unsigned int nr_reserved;
 	unsigned long reserved[BOOT_MAX_RESERVED][2];

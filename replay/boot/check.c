@@ -1,112 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Equality: each kernel initialises the same poisoned memmap and frees the same
- * memory. Then these are compared with what the base left: every byte of the
- * memmap and of guards on both sides, every byte of zone, pageblock bitmaps and
- * counters, and as events the blocks on the free lists in their order, and the
- * last page_ref_set of each page.
+ * Equality: the cases of the boot replay. Besides the memmap, these are compared:
+ * every byte of zone, pageblock bitmaps and counters, and as events the blocks on
+ * the free lists in their order.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "userspace.h"
 
 #define GUARD		1024UL			/* entries on either side */
 #define START_PFN	(1UL << 20)
 #define MAX_PAGES	(640UL << 10)		/* more than two batches */
-#define MAX_REPORTS	20
 
-static unsigned char *snapshot, *state_snapshot;
-static unsigned long nr_checked, nr_failed, nr_of_peer, nr_entries;
-
-static void prepare(void)
+static void run(const struct replay_side *side, const struct replay_case *memory, bool traced)
 {
-	window_open((MAX_PAGES + 2 * GUARD) * layout->page_struct_size);
-	snapshot = allocate((MAX_PAGES + 2 * GUARD) * layout->page_struct_size);
-	state_snapshot = allocate(boot_side(&kernels[0])->state_size);
-}
+	const struct boot_side *boot = (const struct boot_side *)side;
+	const struct boot_case *c = (const struct boot_case *)memory;
 
-static unsigned long first_difference(const unsigned char *a, const unsigned char *b,
-				      unsigned long bytes, unsigned long *nr)
-{
-	unsigned long first = bytes;
-
-	*nr = 0;
-	for (unsigned long i = 0; i < bytes; i++)
-		if (a[i] != b[i] && !(*nr)++)
-			first = i;
-	return first;
-}
-
-static bool differ_in_memmap(const unsigned char *start, unsigned long bytes,
-			     const struct boot_case *c, char *text, size_t size)
-{
-	unsigned long nr, at, pfn;
-	unsigned int offset;
-
-	if (!memcmp(start, snapshot, bytes))
-		return false;
-	at = first_difference(start, snapshot, bytes, &nr);
-	pfn = pfn_of(start + at);
-	offset = at % layout->page_struct_size;
-	snprintf(text, size, "pfn 0x%lx%s, offset %u, %s: 0x%02x, base 0x%02x; %lu bytes differ",
-		 pfn, pfn < c->start_pfn || pfn >= c->start_pfn + c->nr_pages ?
-		 " (outside of the range)" : "",
-		 offset, field_at(0, offset), start[at], snapshot[at], nr);
-	return true;
-}
-
-static bool differ_in_state(char *text, size_t size)
-{
-	unsigned long nr, at, bytes = boot_side(&kernels[0])->state_size;
-
-	if (!memcmp(boot_state(), state_snapshot, bytes))
-		return false;
-	at = first_difference(boot_state(), state_snapshot, bytes, &nr);
-	snprintf(text, size, "zone, bitmaps or counters: offset %lu; %lu bytes differ", at, nr);
-	return true;
-}
-
-/* Runs all the kernels; reports what departs from the base. */
-static void check(const struct boot_case *c, const char *name)
-{
-	unsigned long entries = c->nr_pages + 2 * GUARD, bytes = entries * layout->page_struct_size;
-	unsigned char *start = window_place(c->start_pfn - GUARD);
-	char text[256];
-
-	crash_context = name;
-	for (unsigned int i = 0; i < nr_kernels; i++) {
-		const struct boot_side *side = boot_side(&kernels[i]);
-
-		crash_kernel = kernels[i].name;
-		poison(start, bytes, c->poison);
-		events_start(i ? EVENTS_COMPARE : EVENTS_RECORD);
-		side->prepare(c, boot_state());
-		side->side.trace(layout->can_trace && c->poison != POISON_ONES);
-		side->run(c);
-		side->side.trace(0);
-		side->walk(c);
-		if (!i) {
-			memcpy(snapshot, start, bytes);
-			memcpy(state_snapshot, boot_state(), side->state_size);
-			continue;
-		}
-		if (!differ_in_memmap(start, bytes, c, text, sizeof(text)) &&
-		    events_same(text, sizeof(text)) &&
-		    !differ_in_state(text, sizeof(text)))
-			continue;
-		/* Of a peer, only the first such case is reported, in small letters. */
-		if (!kernels[i].may_differ || !nr_of_peer)
-			printf("%s %s\n  %s: %s\n", kernels[i].may_differ ? "differs" : "DIFFERS",
-			       name, kernels[i].name, text);
-		nr_of_peer += kernels[i].may_differ;
-		if (!kernels[i].may_differ && ++nr_failed == MAX_REPORTS) {
-			printf("stopped at the %dth difference\n", MAX_REPORTS);
-			exit(1);
-		}
-	}
-	nr_checked++;
-	nr_entries += c->nr_pages;
+	boot->prepare(c, boot_state());
+	side->trace(traced);
+	boot->run(c);
+	side->trace(0);
+	boot->walk(c);
 }
 
 static void reserve(struct boot_case *c, unsigned long from, unsigned long to)
@@ -246,11 +159,17 @@ static void random_case(uint64_t seed, unsigned long number, struct boot_case *c
 int check_cases(enum boot_what what, enum boot_list list, unsigned long first, unsigned long nr,
 		uint64_t seed)
 {
+	const struct comparison comparison = {
+		.guard = GUARD,
+		.state = boot_state(),
+		.state_size = boot_side(&kernels[0])->state_size,
+		.run = run,
+	};
 	char name[CASE_TEXT];
 
 	if (what == BOOT_HUGETLB && !boot_side(&kernels[0])->has_hugetlb)
 		die("these kernels have no huge pages");
-	prepare();
+	compare_open(MAX_PAGES, &comparison);
 	for (unsigned long i = first; i - first < nr; i++) {
 		struct boot_case c = { .what = what };
 
@@ -263,15 +182,7 @@ int check_cases(enum boot_what what, enum boot_list list, unsigned long first, u
 				break;
 			snprintf(name, sizeof(name), "boot matrix %s %lu 1", boot_name(what), i);
 		}
-		check(&c, name);
+		compare((struct replay_case *)&c, name);
 	}
-	printf("%lu case%s, %lu struct pages: ", nr_checked, nr_checked == 1 ? "" : "s",
-	       nr_entries);
-	if (nr_failed)
-		printf("differs from base %lu times\n", nr_failed);
-	else
-		printf("as base, byte for byte\n");
-	if (nr_of_peer)
-		printf("peer differs from base in %lu cases\n", nr_of_peer);
-	return nr_failed ? 1 : 0;
+	return compare_summary();
 }

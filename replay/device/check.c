@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Equality: each kernel initialises the same poisoned memmap, then every byte
- * of it and of guards on both sides is compared with what the base left, and
- * every call out of the code with those of the base.
- */
+/* Equality: the cases of the device replay, and how a kernel runs one. */
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "userspace.h"
 
 #define GUARD		512UL			/* entries on either side */
 #define START_PFN	(1UL << 24)		/* aligned to every order */
 #define MAX_PAGES	(4UL << 18)
-#define MAX_REPORTS	20
 
 bool beside;
 static struct {
@@ -22,72 +15,6 @@ static struct {
 	unsigned long pfns[3];		/* where each begins, and where the last one ends */
 	atomic_int missing;		/* threads that are not there yet */
 } halves;
-static unsigned char *snapshot;
-static unsigned long nr_checked, nr_reports, nr_entries, nr_bytes;
-static unsigned long nr_differing[MAX_KERNELS];	/* cases */
-
-static void prepare(void)
-{
-	window_open((MAX_PAGES + (1UL << layout->max_order) + 2 * GUARD) *
-		    layout->page_struct_size);
-	snapshot = allocate(window_size());
-}
-
-/* Small letters where it is no failure. */
-static const char *verb(unsigned int kernel)
-{
-	return kernels[kernel].may_differ ? "differs" : "DIFFERS";
-}
-
-static void report(const struct replay_case *c, unsigned int kernel, const char *text)
-{
-	char written[CASE_SIZE];
-
-	case_write(c, written);
-	printf("%s %s\n  %s: %s\n", verb(kernel), written, kernels[kernel].name, text);
-	if (!kernels[kernel].may_differ && ++nr_reports == MAX_REPORTS) {
-		printf("stopped at the %dth difference\n", MAX_REPORTS);
-		exit(1);
-	}
-}
-
-static void report_bytes(const struct replay_case *c, unsigned int kernel,
-			 const unsigned char *start, unsigned long bytes)
-{
-	unsigned long first = bytes, differing = 0, pfn, page;
-	unsigned int offset;
-	char text[256];
-
-	for (unsigned long i = 0; i < bytes; i++)
-		if (start[i] != snapshot[i] && !differing++)
-			first = i;
-	pfn = pfn_of(start + first);
-	offset = start + first - entry(pfn);
-	page = (pfn - c->start_pfn - c->reserve - c->offset) & ((1UL << c->order) - 1);
-	snprintf(text, sizeof(text),
-		 "pfn 0x%lx (page %lu of its compound%s), offset %u, %s: 0x%02x, base 0x%02x; "
-		 "%lu bytes differ", pfn, page,
-		 pfn < c->start_pfn || pfn >= c->start_pfn + c->nr_pages ?
-		 ", outside of the range" : "",
-		 offset, field_at(page, offset), start[first], snapshot[first], differing);
-	report(c, kernel, text);
-}
-
-/* Compares with the base. Of a kernel that may differ, only the first such case is reported. */
-static bool differs(const struct replay_case *c, unsigned int kernel,
-		    const unsigned char *start, unsigned long bytes)
-{
-	bool reported = kernels[kernel].may_differ && nr_differing[kernel];
-	char text[256];
-	bool other_events = !events_same(text, sizeof(text));
-	bool other_bytes = memcmp(snapshot, start, bytes);
-
-	if (other_events && !reported)
-		report(c, kernel, text);
-	if (other_bytes && !reported)
-		report_bytes(c, kernel, start, bytes);
-	return other_events || other_bytes;
-}
 
 static void bind_half(unsigned long i)
 {
@@ -109,62 +36,30 @@ static void run_two(const struct replay_side *side, const struct replay_case *c,
 	threads_share(threads, 2, bind_half);
 }
 
-/* Runs all the kernels, and reports each that departs from the base. */
+static void run(const struct replay_side *side, const struct replay_case *c, bool traced)
+{
+	side->trace(traced);
+	/* An altmap belongs to one device. */
+	if (beside && !c->altmap)
+		run_two(side, c, side == kernels[0].side ? 1 : 2);
+	else
+		case_run(side, c);
+	side->trace(0);
+}
+
 static void check(const struct replay_case *c)
 {
-	unsigned long slack = GUARD + (1UL << c->order);
-	unsigned long bytes = (GUARD + c->nr_pages + slack) * layout->page_struct_size;
-	unsigned char *start = window_place(c->start_pfn - GUARD);
 	char written[CASE_SIZE];
 
 	case_write(c, written);
-	crash_context = written;
-	for (unsigned int i = 0; i < nr_kernels; i++) {
-		const struct replay_side *side = kernels[i].side;
-
-		crash_kernel = kernels[i].name;
-		poison(start, bytes, c->poison);
-		/* Those of two threads have no order. */
-		events_start(beside ? EVENTS_IGNORE : i ? EVENTS_COMPARE : EVENTS_RECORD);
-		/* Traced or not: both must hold, so one of the poisons goes without. */
-		side->trace(layout->can_trace && c->poison != POISON_ONES);
-		/* An altmap belongs to one device. */
-		if (beside && !c->altmap)
-			run_two(side, c, i ? 2 : 1);
-		else
-			case_run(side, c);
-		side->trace(0);
-		if (i)
-			nr_differing[i] += differs(c, i, start, bytes);
-		else
-			memcpy(snapshot, start, bytes);
-	}
-	nr_checked++;
-	nr_entries += c->nr_pages - c->reserve - c->offset;
-	nr_bytes += bytes;
+	compare(c, written);
 }
 
-static int summary(void)
+static void prepare(void)
 {
-	unsigned int nr_named = 0, failed = 0;
-
-	printf("%lu case%s, %lu entries in range, %.1f GiB compared per kernel: ",
-	       nr_checked, nr_checked == 1 ? "" : "s", nr_entries, (double)nr_bytes / GIB);
-	for (unsigned int i = 1; i < nr_kernels; i++)
-		if (!nr_differing[i])
-			printf("%s%s", nr_named++ ? " and " : "", kernels[i].name);
-	if (nr_named)
-		printf(" as base, byte for byte");
-	for (unsigned int i = 1; i < nr_kernels; i++) {
-		if (!nr_differing[i])
-			continue;
-		failed |= !kernels[i].may_differ;
-		printf("%s%s %s from base in %lu case%s", nr_named++ ? "; " : "",
-		       kernels[i].name, verb(i), nr_differing[i],
-		       nr_differing[i] == 1 ? "" : "s");
-	}
-	printf("\n");
-	return failed;
+	/* The events of two threads have no order. */
+	compare_open(MAX_PAGES + (1UL << layout->max_order),
+		     &(struct comparison) { .guard = GUARD, .unordered = beside, .run = run });
 }
 
 /* The dimensions that do not multiply the work, in turn. */
@@ -173,7 +68,7 @@ static void check_poisons(struct replay_case *c)
 	const unsigned int nodes[] = { 0, 1 % layout->nr_nodes, layout->nr_nodes - 1 };
 
 	for (c->poison = 0; c->poison < NR_POISON; c->poison++) {
-		c->node = nodes[nr_checked / NR_POISON % 3];
+		c->node = nodes[nr_compared / NR_POISON % 3];
 		check(c);
 	}
 }
@@ -235,7 +130,7 @@ int check_matrix(void)
 			}
 		}
 	}
-	return summary();
+	return compare_summary();
 }
 
 static struct replay_case random_case(uint64_t seed, unsigned long number)
@@ -282,7 +177,7 @@ int check_random(unsigned long nr_cases, uint64_t seed)
 
 		check(&c);
 	}
-	return summary();
+	return compare_summary();
 }
 
 int check_one(const struct replay_case *c)
@@ -293,5 +188,5 @@ int check_one(const struct replay_case *c)
 		    MAX_PAGES, GUARD, layout->nr_nodes);
 	prepare();
 	check(c);
-	return summary();
+	return compare_summary();
 }
