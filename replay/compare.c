@@ -50,7 +50,7 @@ static bool memmap_same(const struct replay_case *c, const unsigned char *start,
 {
 	unsigned long first = 0, nr = differing_bytes(start, snapshot, bytes, &first);
 	unsigned long pfn = pfn_of(start + first), offset = first % layout->page_struct_size;
-	unsigned long page = (pfn - c->start_pfn - c->reserve - c->offset) & ((1UL << c->order) - 1);
+	unsigned long page = (pfn - c->start_pfn - c->reserve - c->offset) % (1UL << c->order);
 	char of[64] = "";
 
 	if (c->order)

@@ -32,6 +32,11 @@ unsigned long read_within(int nr, char **words, int which, unsigned long missing
 	return n;
 }
 
+unsigned int read_rounds(int nr, char **words, int which)
+{
+	return read_within(nr, words, which, 15, MAX_ROUNDS, "rounds:");
+}
+
 static void print_info(void)
 {
 	describe_program();

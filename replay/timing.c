@@ -162,8 +162,3 @@ unsigned long fitting_gib(unsigned long wanted, unsigned long share, unsigned lo
 		fprintf(stderr, "%lu GiB instead of %lu GiB: more do not fit\n", gib, wanted);
 	return gib;
 }
-
-unsigned long fitting_memmap(unsigned long gib)
-{
-	return fitting_gib(gib, layout->page_struct_size, 1UL << layout->page_shift);
-}

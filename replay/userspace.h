@@ -37,6 +37,8 @@ unsigned long read_word(int nr, char **words, int which, unsigned long missing);
 /* The same from 1 to @most; @what is what the message says. */
 unsigned long read_within(int nr, char **words, int which, unsigned long missing,
 			  unsigned long most, const char *what);
+/* Of a race */
+unsigned int read_rounds(int nr, char **words, int which);
 
 /* kernels.c: the linked kernels, the base first, and the base's layout */
 #define MAX_KERNELS	4
@@ -144,8 +146,6 @@ void stream(unsigned char *start, unsigned long bytes);
 void stream_end(void);
 /* The largest of @wanted GiB, a half of it... of which @share of @whole bytes fit into memory. */
 unsigned long fitting_gib(unsigned long wanted, unsigned long share, unsigned long whole);
-/* With the memmap in memory. */
-unsigned long fitting_memmap(unsigned long gib);
 double median(double *values, unsigned int n);
 
 /* race.c: the runners take turns; the samples become JSON */

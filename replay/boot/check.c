@@ -4,6 +4,8 @@
  * every byte of zone, pageblock bitmaps and counters, and as events the blocks on
  * the free lists in their order.
  */
+#include <limits.h>
+
 #include "userspace.h"
 
 #define GUARD		1024UL			/* entries on either side */
@@ -156,9 +158,14 @@ static void random_case(uint64_t seed, unsigned long number, struct boot_case *c
 	}
 }
 
-int check_cases(enum boot_what what, enum boot_list list, unsigned long first, unsigned long nr,
-		uint64_t seed)
+/* "matrix" or "random", then WHAT, the number of the first case, how many, and the seed */
+int check_cases(int nr, char **words)
 {
+	bool random = *words[-1] == 'r';
+	enum boot_what what = read_what(nr, words);
+	unsigned long first = read_word(nr, words, 1, 0);
+	unsigned long most = read_word(nr, words, 2, random ? 300 : ULONG_MAX);
+	unsigned long seed = read_word(nr, words, 3, 1);
 	const struct comparison comparison = {
 		.guard = GUARD,
 		.state = boot_state(),
@@ -170,13 +177,13 @@ int check_cases(enum boot_what what, enum boot_list list, unsigned long first, u
 	if (what == BOOT_HUGETLB && !boot_side(&kernels[0])->has_hugetlb)
 		die("these kernels have no huge pages");
 	compare_open(MAX_PAGES, &comparison);
-	for (unsigned long i = first; i - first < nr; i++) {
+	for (unsigned long i = first; i - first < most; i++) {
 		struct boot_case c = { .what = what };
 
-		if (list == LIST_RANDOM) {
+		if (random) {
 			random_case(seed, i, &c);
 			snprintf(name, sizeof(name), "boot random %s %lu 1 %lu", boot_name(what), i,
-				 (unsigned long)seed);
+				 seed);
 		} else {
 			if (!matrix_case(i, &c))
 				break;

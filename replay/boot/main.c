@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The commands of the boot replay. */
-#include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -68,7 +67,7 @@ void *boot_memory(void)
 	return memory;
 }
 
-static enum boot_what read_what(int nr, char **words)
+enum boot_what read_what(int nr, char **words)
 {
 	for (unsigned int what = 0; nr && what < NR_BOOT; what++)
 		if (!strcmp(words[0], boot_name(what)))
@@ -77,40 +76,11 @@ static enum boot_what read_what(int nr, char **words)
 	die("say what: deferred, online or hugetlb");
 }
 
-static int run_cases(int nr, char **words)
-{
-	enum boot_list list = *words[-1] == 'm' ? LIST_MATRIX : LIST_RANDOM;
-
-	return check_cases(read_what(nr, words), list, read_word(nr, words, 1, 0),
-			   read_word(nr, words, 2, list == LIST_MATRIX ? ULONG_MAX : 300),
-			   read_word(nr, words, 3, 1));
-}
-
-static int run_boot_race(int nr, char **words)
-{
-	return race_boot(read_what(nr, words),
-			 read_within(nr, words, 1, 16, 256, "a zone has GiB:"),
-			 read_within(nr, words, 2, 15, MAX_ROUNDS, "rounds:"),
-			 nr > 3 ? words[3] : NULL);
-}
-
-static int run_count(int nr, char **words)
-{
-	return count_boot(read_what(nr, words));
-}
-
-static int run_threads(int nr, char **words)
-{
-	return race_threads(read_within(nr, words, 0, 16, 256, "a zone has GiB:"),
-			    read_within(nr, words, 1, 15, MAX_ROUNDS, "rounds:"),
-			    nr > 2 ? words[2] : NULL);
-}
-
 const struct command commands[] = {
-	{ "matrix", 3, run_cases },
-	{ "random", 4, run_cases },
-	{ "race", 4, run_boot_race },
-	{ "threads", 3, run_threads },
-	{ "count", 1, run_count },
+	{ "matrix", 3, check_cases },
+	{ "random", 4, check_cases },
+	{ "race", 4, race_boot },
+	{ "threads", 3, race_threads },
+	{ "count", 1, count_boot },
 	{ }
 };

@@ -114,14 +114,15 @@ static void add_row(enum boot_what what, unsigned long gib, unsigned long block_
 	};
 }
 
-static int run_rows(const char *unit, unsigned long gib, unsigned int rounds, const char *json,
+/* The words are ROUNDS and JSON. */
+static int run_rows(const char *unit, unsigned long gib, int nr, char **words,
 		    void (*time)(unsigned int row, unsigned int runner, double *figures))
 {
 	const struct race race = {
 		.unit = unit,
 		.nr_rows = nr_rows,
 		.nr_runners = nr_kernels + 1,
-		.rounds = rounds,
+		.rounds = read_rounds(nr, words, 0),
 		.figures = { "samples" },
 		.name_runner = name_kernel,
 		.start_row = start_row,
@@ -131,12 +132,20 @@ static int run_rows(const char *unit, unsigned long gib, unsigned int rounds, co
 
 	window_open((gib * GIB >> layout->page_shift) * layout->page_struct_size);
 	window_place(START_PFN);
-	return run_race(&race, json);
+	return run_race(&race, nr > 1 ? words[1] : NULL);
 }
 
-int race_boot(enum boot_what what, unsigned long gib, unsigned int rounds, const char *json)
+static unsigned long read_zone(int nr, char **words, int which)
 {
-	gib = fitting_memmap(gib);
+	return fitting_gib(read_within(nr, words, which, 16, 256, "a zone has GiB:"),
+			   layout->page_struct_size, 1UL << layout->page_shift);
+}
+
+int race_boot(int nr, char **words)
+{
+	enum boot_what what = read_what(nr, words);
+	unsigned long gib = read_zone(nr, words, 1);
+
 	if (what == BOOT_HUGETLB && gib > 1)
 		add_row(what, 1, 0);
 	if (what == BOOT_ONLINE) {
@@ -146,26 +155,28 @@ int race_boot(enum boot_what what, unsigned long gib, unsigned int rounds, const
 	if (what != BOOT_ONLINE || gib > 1)
 		add_row(what, gib, what == BOOT_ONLINE ? 2048 : 0);
 	stay_on_cpu();
-	return run_rows("ns of CPU time per struct page", gib, rounds, json, time_one);
+	return run_rows("ns of CPU time per struct page", gib, nr - 2, words + 2, time_one);
 }
 
-int race_threads(unsigned long gib, unsigned int rounds, const char *json)
+int race_threads(int nr, char **words)
 {
+	unsigned long gib = read_zone(nr, words, 0);
 	unsigned int all = threads_start_all();
 
-	gib = fitting_memmap(gib);
 	for (unsigned int n = 1; n < all; n *= 2) {
 		row_threads[nr_rows] = n;
 		add_row(BOOT_DEFERRED, gib, 0);
 	}
 	row_threads[nr_rows] = all;
 	add_row(BOOT_DEFERRED, gib, 0);
-	return run_rows("ns of wall clock per struct page", gib, rounds, json, time_threads);
+	return run_rows("ns of wall clock per struct page", gib, nr - 1, words + 1, time_threads);
 }
 
 /* Of a section, or of a page of 1 GiB. */
-int count_boot(enum boot_what what)
+int count_boot(int nr, char **words)
 {
+	enum boot_what what = read_what(nr, words);
+
 	add_row(what, 1, what == BOOT_ONLINE ? 128 : 0);
 	if (what != BOOT_HUGETLB)
 		rows[0].nr_pages = 128 * MIB >> layout->page_shift;

@@ -27,17 +27,16 @@ static inline const char *boot_name(enum boot_what what)
 /* The memory for boot_side.prepare(). */
 void *boot_state(void);
 
-/* check.c: 1 if a kernel does not do as the base, else 0 */
-enum boot_list { LIST_MATRIX, LIST_RANDOM };
-/* Cases from @first on; those of LIST_RANDOM depend on @seed and their number. */
-int check_cases(enum boot_what what, enum boot_list list, unsigned long first, unsigned long nr,
-		uint64_t seed);
+/* What WHAT is, the first word */
+enum boot_what read_what(int nr, char **words);
 
+/* The commands. check.c: 1 if a kernel does not do as the base, else 0 */
+int check_cases(int nr, char **words);
 /* race.c */
-int race_boot(enum boot_what what, unsigned long gib, unsigned int rounds, const char *json);
+int race_boot(int nr, char **words);
 /* Prints the instructions per struct page. */
-int count_boot(enum boot_what what);
+int count_boot(int nr, char **words);
 /* Deferred initialisation by one thread, two, four... and one for each CPU, by wall clock. */
-int race_threads(unsigned long gib, unsigned int rounds, const char *json);
+int race_threads(int nr, char **words);
 
 #endif

@@ -184,7 +184,7 @@ static int run_copy_race(int nr, char **words)
 		.unit = "ns of CPU time per 64 bytes",
 		.nr_rows = 2 * NR_SIZES,
 		.nr_runners = nr_routines,
-		.rounds = read_within(nr, words, 1, 15, MAX_ROUNDS, "rounds:"),
+		.rounds = read_rounds(nr, words, 1),
 		.figures = { "samples" },
 		.name_runner = name_routine,
 		.write_row = write_row,

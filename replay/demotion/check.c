@@ -131,7 +131,7 @@ static int check_kernel(const struct kernel *kernel, unsigned long *cases)
 	return bad;
 }
 
-int check_copies(void)
+int check_copies(int nr, char **words)
 {
 	unsigned long cases = 0;
 	int bad = 0;

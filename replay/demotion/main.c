@@ -23,26 +23,9 @@ void describe_program(void)
 	printf("struct page of %u bytes\n", layout->page_struct_size);
 }
 
-static int run_check(int nr, char **words)
-{
-	return check_copies();
-}
-
-static int run_publish(int nr, char **words)
-{
-	return publish_copies(read_word(nr, words, 0, 50000));
-}
-
-static int run_copy_race(int nr, char **words)
-{
-	return race_copies(read_within(nr, words, 0, 4, 256, "a race takes GiB:"),
-			   read_within(nr, words, 1, 15, MAX_ROUNDS, "rounds:"),
-			   nr > 2 ? words[2] : NULL);
-}
-
 const struct command commands[] = {
-	{ "check", 0, run_check },
-	{ "publish", 1, run_publish },
-	{ "race", 3, run_copy_race },
+	{ "check", 0, check_copies },
+	{ "publish", 1, publish_copies },
+	{ "race", 3, race_copies },
 	{ }
 };

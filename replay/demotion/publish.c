@@ -84,8 +84,9 @@ static int publish(const struct kernel *kernel, unsigned long rounds)
 	return told.stale > 0;
 }
 
-int publish_copies(unsigned long rounds)
+int publish_copies(int nr, char **words)
 {
+	unsigned long rounds = read_word(nr, words, 0, 50000);
 	pthread_t thread;
 	cpu_set_t cpus;
 	int bad = 0;

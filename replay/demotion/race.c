@@ -107,13 +107,14 @@ static void write_row(FILE *json, unsigned int row)
 		orders[row / NR_OTHERS], others[row % NR_OTHERS]);
 }
 
-int race_copies(unsigned long gib, unsigned int rounds, const char *json)
+int race_copies(int nr, char **words)
 {
+	unsigned long gib = read_within(nr, words, 0, 4, 256, "a race takes GiB:");
 	const struct race race = {
 		.unit = "ns of CPU time: copy per page of 4 KiB, read per line of 64 bytes",
 		.nr_rows = NR_ORDERS * NR_OTHERS,
 		.nr_runners = nr_kernels,
-		.rounds = rounds,
+		.rounds = read_rounds(nr, words, 1),
 		.figures = { "copy", "read" },
 		.name_runner = name_kernel,
 		.write_row = write_row,
@@ -130,5 +131,5 @@ int race_copies(unsigned long gib, unsigned int rounds, const char *json)
 	if (!other)
 		die("out of memory for the other data");
 	memset(other, 1, others[NR_OTHERS - 2] * 1024);
-	return run_race(&race, json);
+	return run_race(&race, nr > 2 ? words[2] : NULL);
 }

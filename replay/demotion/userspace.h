@@ -27,13 +27,11 @@ void memory_catch(void);
 #define NOT_POISONED	(~0UL)
 extern unsigned long poisoned;
 
-/* check.c: 1 if a kernel copies wrong, else 0 */
-int check_copies(void);
-
+/* The commands. check.c: 1 if a kernel copies wrong, else 0 */
+int check_copies(int nr, char **words);
 /* publish.c: 1 if another CPU sees an old word in a kernel's copy, else 0 */
-int publish_copies(unsigned long rounds);
-
+int publish_copies(int nr, char **words);
 /* race.c */
-int race_copies(unsigned long gib, unsigned int rounds, const char *json);
+int race_copies(int nr, char **words);
 
 #endif

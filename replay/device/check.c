@@ -107,7 +107,7 @@ static void check_altmaps(struct replay_case *c)
 	check_lengths(c);
 }
 
-int check_matrix(void)
+int check_matrix(int nr, char **words)
 {
 	struct replay_case c = { 0 };
 
@@ -168,10 +168,12 @@ static struct replay_case random_case(uint64_t seed, unsigned long number)
 	return c;
 }
 
-int check_random(unsigned long nr_cases, uint64_t seed)
+int check_random(int nr, char **words)
 {
+	unsigned long nr_cases = read_word(nr, words, 0, 20000), seed = read_word(nr, words, 1, 1);
+
 	prepare();
-	printf("%lu random cases, seed %lu\n", nr_cases, (unsigned long)seed);
+	printf("%lu random cases, seed %lu\n", nr_cases, seed);
 	for (unsigned long i = 0; i < nr_cases; i++) {
 		struct replay_case c = random_case(seed, i);
 
@@ -180,13 +182,16 @@ int check_random(unsigned long nr_cases, uint64_t seed)
 	return compare_summary();
 }
 
-int check_one(const struct replay_case *c)
+int check_one(int nr, char **words)
 {
-	if (c->nr_pages > MAX_PAGES || c->start_pfn < GUARD ||
-	    c->reserve + c->offset > c->nr_pages || c->node >= layout->nr_nodes)
+	const char *text = nr ? words[0] : "";
+	const struct replay_case c = case_read(text);
+
+	if (c.nr_pages > MAX_PAGES || c.start_pfn < GUARD ||
+	    c.reserve + c.offset > c.nr_pages || c.node >= layout->nr_nodes)
 		die("a case has pages <= 0x%lx, reserve + offset <= pages, pfn >= 0x%lx, node < %u",
 		    MAX_PAGES, GUARD, layout->nr_nodes);
 	prepare();
-	check(c);
+	check(&c);
 	return compare_summary();
 }

@@ -28,72 +28,6 @@ DECLARE_SIDE(replay_side, series);
 DECLARE_SIDE(replay_side, fallback);
 DECLARE_SIDE(replay_side, peer);
 
-/* Reads "0-18" or "0,9,9d". */
-static void read_orders(const char *text)
-{
-	char copy[64], *rest = copy, *part;
-
-	if (snprintf(copy, sizeof(copy), "%s", text) >= (int)sizeof(copy))
-		die("\"%s\" is too long a list of orders", text);
-	while ((part = strsep(&rest, ","))) {
-		char *dash = strchr(part, '-'), *d = strchr(part, 'd');
-		unsigned long first, last;
-
-		if (dash)
-			*dash = 0;
-		if (d && !d[1])
-			*d = 0;
-		first = read_argument(part);
-		last = dash ? read_argument(dash + 1) : first;
-		if (last > layout->max_order || first > last)
-			die("orders go from 0 to %u", layout->max_order);
-		if (d && (1UL << first) <= layout->dedup_pages)
-			die("order %lu has no deduplicated memmap: that needs more than %u pages",
-			    first, layout->dedup_pages);
-		for (; first <= last && device.nr_orders < MAX_ORDERS; first++) {
-			device.deduplicated[device.nr_orders] = d;
-			device.orders[device.nr_orders++] = first;
-		}
-	}
-}
-
-static int run_device_race(int nr, char **words)
-{
-	unsigned long gib = read_within(nr, words, 0, 16, 65536, "a device has GiB:");
-
-	read_orders(nr > 1 ? words[1] : "0-18");
-	device.mib = gib * 1024;
-	return race_device(read_within(nr, words, 2, 15, MAX_ROUNDS, "rounds:"),
-			   nr > 3 ? words[3] : NULL);
-}
-
-static int run_parallel(int nr, char **words)
-{
-	device.mib = read_word(nr, words, 0, 16384);
-	if (device.mib < 128 || device.mib > 65536 << 10)
-		die("a device has 128 MiB to 65536 GiB");
-	read_orders(nr > 1 ? words[1] : "0,9");
-	return race_threads(read_within(nr, words, 2, 15, MAX_ROUNDS, "rounds:"),
-			    nr > 3 ? words[3] : NULL);
-}
-
-static int run_devices(int nr, char **words)
-{
-	unsigned long devices = read_within(nr, words, 0, 1000, 65536, "devices:");
-	unsigned long mib = read_within(nr, words, 1, 1024, 1 << 20, "a device has MiB:");
-	unsigned long pages = mib * MIB >> layout->page_shift;
-
-	if (devices < 2 || devices * mib > 65536 << 10)
-		die("there are 2 devices or more, of 65536 GiB in all");
-	read_orders(nr > 2 ? words[2] : "9d,18d");
-	for (unsigned int i = 0; i < device.nr_orders; i++)
-		if (!device.deduplicated[i] || pages % (1UL << device.orders[i]))
-			die("small devices have whole compound pages and are deduplicated: 9d,18d");
-	device.mib = devices * mib;
-	return race_devices(devices, read_within(nr, words, 3, 15, MAX_ROUNDS, "rounds:"),
-			    nr > 4 ? words[4] : NULL);
-}
-
 unsigned int nr_threads = 1;
 
 /* With more than one, every kernel but the base splits its ranges as much as it can. */
@@ -120,31 +54,13 @@ static int run_beside(int nr, char **words)
 	return run_command(nr, words);
 }
 
-static int run_matrix(int nr, char **words)
-{
-	return check_matrix();
-}
-
-static int run_random(int nr, char **words)
-{
-	return check_random(read_word(nr, words, 0, 20000), read_word(nr, words, 1, 1));
-}
-
-static int run_case(int nr, char **words)
-{
-	const char *text = nr ? words[0] : "";
-	struct replay_case c = case_read(text);
-
-	return check_one(&c);
-}
-
 const struct command commands[] = {
-	{ "matrix", 0, run_matrix },
-	{ "random", 2, run_random },
-	{ "case", 1, run_case },
-	{ "race", 4, run_device_race },
-	{ "parallel", 4, run_parallel },
-	{ "devices", 5, run_devices },
+	{ "matrix", 0, check_matrix },
+	{ "random", 2, check_random },
+	{ "case", 1, check_one },
+	{ "race", 4, race_device },
+	{ "parallel", 4, race_threads },
+	{ "devices", 5, race_devices },
 	{ "beside", 3, run_beside },
 	{ "threads", 4, run_threads },
 	{ "idle", 4, run_threads },

@@ -126,13 +126,14 @@ static void write_row(FILE *json, unsigned int row)
 		retakes.retaken, retakes.disturbed);
 }
 
-static int run(unsigned int rounds, const char *json)
+/* The words are ROUNDS and JSON. */
+static int run(int nr, char **words)
 {
 	const struct race race = {
 		.unit = "ms of wall clock",
 		.nr_rows = device.nr_orders,
 		.nr_runners = nr_runners,
-		.rounds = rounds,
+		.rounds = read_rounds(nr, words, 0),
 		.figures = { "samples" },
 		.name_runner = name_runner,
 		.start_row = start_row,
@@ -140,21 +141,34 @@ static int run(unsigned int rounds, const char *json)
 		.time_one = time_one,
 	};
 
-	return run_race(&race, json);
+	return run_race(&race, nr > 1 ? words[1] : NULL);
 }
 
-int race_threads(unsigned int rounds, const char *json)
+int race_threads(int nr, char **words)
 {
+	device.mib = read_word(nr, words, 0, 16384);
+	if (device.mib < 128 || device.mib > 65536 << 10)
+		die("a device has 128 MiB to 65536 GiB");
+	read_orders(nr > 1 ? words[1] : "0,9");
 	nr_cpus = threads_start_all();
 	list_runners();
 	open_device();
-	return run(rounds, json);
+	return run(nr - 2, words + 2);
 }
 
-int race_devices(unsigned long nr, unsigned int rounds, const char *json)
+int race_devices(int nr, char **words)
 {
-	unsigned long mib = device.mib / nr;
+	unsigned long devices = read_within(nr, words, 0, 1000, 65536, "devices:");
+	unsigned long mib = read_within(nr, words, 1, 1024, 1 << 20, "a device has MiB:");
+	unsigned long pages = mib * MIB >> layout->page_shift;
 
+	if (devices < 2 || devices * mib > 65536 << 10)
+		die("there are 2 devices or more, of 65536 GiB in all");
+	read_orders(nr > 2 ? words[2] : "9d,18d");
+	for (unsigned int i = 0; i < device.nr_orders; i++)
+		if (!device.deduplicated[i] || pages % (1UL << device.orders[i]))
+			die("small devices have whole compound pages and are deduplicated: 9d,18d");
+	device.mib = devices * mib;
 	nr_cpus = threads_start_all();
 	open_device();
 	nr_devices = device.mib / mib;
@@ -163,5 +177,5 @@ int race_devices(unsigned long nr, unsigned int rounds, const char *json)
 		add_runner(BASE, threads);
 		add_runner(SERIES, threads);
 	}
-	return run(rounds, json);
+	return run(nr - 3, words + 3);
 }

@@ -3,6 +3,7 @@
  * Speed: every kernel and, as the limit, a bare non-temporal fill of the same
  * bytes, in turn over the same memory.
  */
+#include <string.h>
 #include <sys/mman.h>
 
 #include "userspace.h"
@@ -12,6 +13,34 @@
 struct device device;
 static struct replay_case call;
 static double first_touch[MAX_KERNELS + 1];
+
+void read_orders(const char *text)
+{
+	char copy[64], *rest = copy, *part;
+
+	if (snprintf(copy, sizeof(copy), "%s", text) >= (int)sizeof(copy))
+		die("\"%s\" is too long a list of orders", text);
+	while ((part = strsep(&rest, ","))) {
+		char *dash = strchr(part, '-'), *d = strchr(part, 'd');
+		unsigned long first, last;
+
+		if (dash)
+			*dash = 0;
+		if (d && !d[1])
+			*d = 0;
+		first = read_argument(part);
+		last = dash ? read_argument(dash + 1) : first;
+		if (last > layout->max_order || first > last)
+			die("orders go from 0 to %u", layout->max_order);
+		if (d && (1UL << first) <= layout->dedup_pages)
+			die("order %lu has no deduplicated memmap: that needs more than %u pages",
+			    first, layout->dedup_pages);
+		for (; first <= last && device.nr_orders < MAX_ORDERS; first++) {
+			device.deduplicated[device.nr_orders] = d;
+			device.orders[device.nr_orders++] = first;
+		}
+	}
+}
 
 /* Bytes that are written for each GiB, at the order that has most. */
 static unsigned long memmap_of_gib(void)
@@ -117,13 +146,12 @@ static void write_row(FILE *json, unsigned int row)
 			i == nr_kernels ? "}, " : ", ");
 }
 
-int race_device(unsigned int rounds, const char *json)
+int race_device(int nr, char **words)
 {
-	const struct race race = {
+	struct race race = {
 		.unit = "ns of CPU time per struct page",
-		.nr_rows = device.nr_orders,
 		.nr_runners = nr_kernels + 1,
-		.rounds = rounds,
+		.rounds = read_rounds(nr, words, 2),
 		.figures = { "samples" },
 		.name_runner = name_kernel,
 		.start_row = start_row,
@@ -131,6 +159,9 @@ int race_device(unsigned int rounds, const char *json)
 		.time_one = time_one,
 	};
 
+	device.mib = read_within(nr, words, 0, 16, 65536, "a device has GiB:") * 1024;
+	read_orders(nr > 1 ? words[1] : "0-18");
+	race.nr_rows = device.nr_orders;
 	open_device();
-	return run_race(&race, json);
+	return run_race(&race, nr > 3 ? words[3] : NULL);
 }

@@ -20,12 +20,11 @@ void case_run(const struct replay_side *side, const struct replay_case *c);
 /* The enum memory_type of that name. */
 unsigned int type_value(const char *name);
 
-/* check.c: 1 if a kernel that may not differ from the base does so, else 0 */
-/* All but the base bind each case as two devices, by two threads at once. */
+/* check.c: all but the base bind each case as two devices, by two threads at once. */
 extern bool beside;
-int check_matrix(void);
-int check_random(unsigned long nr_cases, uint64_t seed);
-int check_one(const struct replay_case *c);
+int check_matrix(int nr, char **words);
+int check_random(int nr, char **words);
+int check_one(int nr, char **words);
 
 /* race.c: a device of @pages, its orders in turn; d stands for a deduplicated memmap */
 #define MAX_ORDERS	32
@@ -38,16 +37,18 @@ struct device {
 };
 
 extern struct device device;
+/* Reads "0-18" or "0,9,9d". */
+void read_orders(const char *text);
 /* Opens the memmap of the device, and keeps to one CPU. */
 void open_device(void);
 /* The call for a row of the race, with its memory mapped as the kernel maps it. */
 struct replay_case start_device(unsigned int row);
 /* Fill what the kernels write from page @start to @end: all, or the first of each compound page. */
 void fill_memmap(const struct replay_case *c, unsigned long start, unsigned long end);
-int race_device(unsigned int rounds, const char *json);
+int race_device(int nr, char **words);
 
-/* parallel.c: one device by several threads, or @nr small ones, each by one thread */
-int race_threads(unsigned int rounds, const char *json);
-int race_devices(unsigned long nr, unsigned int rounds, const char *json);
+/* parallel.c: one device by several threads, or many small ones, each by one thread */
+int race_threads(int nr, char **words);
+int race_devices(int nr, char **words);
 
 #endif
