@@ -31,19 +31,32 @@ void *allocate(size_t bytes)
 	return made;
 }
 
-void add_kernel(const char *name, const struct replay_side *side, bool may_differ)
-{
-	unsigned int size;
+/* Of the kernels that are linked: each the start of a struct of the program's own. */
+extern __attribute__((weak)) const struct replay_side base_side, series_side, fallback_side,
+	peer_side;
 
-	if (!side)
-		return;
-	kernels[nr_kernels++] = (struct kernel) { name, side, may_differ };
-	if (nr_kernels == 1)
-		layout = side->describe();
-	size = side->describe()->page_struct_size;
-	if (size != layout->page_struct_size)
-		die("struct page has %u bytes in %s, %u in base: keep its size, or leave %s out",
-		    size, name, layout->page_struct_size, name);
+void find_kernels(void)
+{
+	static const struct kernel all[] = {
+		{ "base", &base_side, false },
+		{ "series", &series_side, false },
+		{ "fallback", &fallback_side, false },
+		{ "peer", &peer_side, true },
+	};
+
+	layout = base_side.describe();
+	for (unsigned int i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		const struct kernel *k = &all[i];
+		unsigned int size;
+
+		if (!k->side)
+			continue;
+		kernels[nr_kernels++] = *k;
+		size = k->side->describe()->page_struct_size;
+		if (size != layout->page_struct_size)
+			die("struct page has %u bytes in %s, %u in base: keep its size, "
+			    "or leave %s out", size, k->name, layout->page_struct_size, k->name);
+	}
 }
 
 const char *field_at(unsigned long page, unsigned int offset)

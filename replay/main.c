@@ -62,6 +62,7 @@ int run_command(int nr, char **words)
 int main(int argc, char **argv)
 {
 	crash_catch();
-	add_kernels();
+	find_kernels();
+	prepare_kernels();
 	return run_command(argc - 1, argv + 1);
 }

@@ -25,7 +25,8 @@ struct command {
 
 extern const struct command commands[];	/* up to one without a name */
 extern const char usage[];
-void add_kernels(void);
+/* What a program does once it knows its kernels. */
+void prepare_kernels(void);
 /* One line about the program's kernels. */
 void describe_program(void);
 
@@ -52,11 +53,7 @@ struct kernel {
 extern struct kernel kernels[];
 extern unsigned int nr_kernels;
 extern const struct replay_layout *layout;
-/* Does nothing where the program is linked without the kernel: @side is NULL. */
-void add_kernel(const char *name, const struct replay_side *side, bool may_differ);
-/* The side of a kernel as the program knows it; what is weak may be left out. */
-#define DECLARE_SIDE(type, name) \
-	extern const struct type name##_side __attribute__((weak))
+void find_kernels(void);
 /* One line on stderr, then exit status 2. */
 void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void *allocate(size_t bytes);

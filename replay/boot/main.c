@@ -14,26 +14,11 @@ const char usage[] =
 "       boot info                                 the kernels and their struct page\n"
 "WHAT is deferred, online or hugetlb\n";
 
-DECLARE_SIDE(boot_side, base);
-DECLARE_SIDE(boot_side, series);
-DECLARE_SIDE(boot_side, fallback);
-DECLARE_SIDE(boot_side, peer);
-
-static void add_boot_kernel(const char *name, const struct boot_side *side, bool may_differ)
+void prepare_kernels(void)
 {
-	if (!side)
-		return;
-	add_kernel(name, &side->side, may_differ);
-	if (side->state_size != boot_side(&kernels[0])->state_size)
-		die("struct zone or its like differs between base and %s", name);
-}
-
-void add_kernels(void)
-{
-	add_boot_kernel("base", &base_side, false);
-	add_boot_kernel("series", &series_side, false);
-	add_boot_kernel("fallback", &fallback_side, false);
-	add_boot_kernel("peer", &peer_side, true);
+	for (unsigned int i = 1; i < nr_kernels; i++)
+		if (boot_side(&kernels[i])->state_size != boot_side(&kernels[0])->state_size)
+			die("struct zone or its like differs between base and %s", kernels[i].name);
 }
 
 void *boot_state(void)

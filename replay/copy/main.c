@@ -20,10 +20,6 @@ const char usage[] =
 "       copy race [MIB [ROUNDS [JSON]]]       copy to MIB MiB; the samples go to JSON\n"
 "       copy info                             the kernels\n";
 
-DECLARE_SIDE(copy_side, base);
-DECLARE_SIDE(copy_side, series);
-DECLARE_SIDE(copy_side, peer);
-
 static struct routine {
 	struct copy_routine kernel;
 	char name[32];
@@ -46,32 +42,24 @@ static void patch_memcpy(unsigned char *code)
 }
 
 /* The base has all but memcpy_nt(). */
-static void add_routines(const char *name, const struct copy_side *side, bool may_differ)
+void prepare_kernels(void)
 {
-	const struct copy_routine *r;
+	for (unsigned int i = 0; i < nr_kernels; i++) {
+		const struct copy_side *side = (const struct copy_side *)kernels[i].side;
 
-	if (!side)
-		return;
-	add_kernel(name, &side->side, may_differ);
-	patch_memcpy(side->memcpy);
-	for (r = side->routines; r->name; r++) {
-		struct routine *made = &routines[nr_routines];
+		patch_memcpy(side->memcpy);
+		for (const struct copy_routine *r = side->routines; r->name; r++) {
+			struct routine *made = &routines[nr_routines];
 
-		if (nr_kernels > 1 && strcmp(r->name, "memcpy_nt"))
-			continue;
-		made->kernel = *r;
-		made->may_differ = may_differ;
-		snprintf(made->name, sizeof(made->name), "%s%s", r->name,
-			 may_differ ? " of peer" : "");
-		nr_routines++;
+			if (i && strcmp(r->name, "memcpy_nt"))
+				continue;
+			made->kernel = *r;
+			made->may_differ = kernels[i].may_differ;
+			snprintf(made->name, sizeof(made->name), "%s%s", r->name,
+				 made->may_differ ? " of peer" : "");
+			nr_routines++;
+		}
 	}
-}
-
-void add_kernels(void)
-{
-	add_routines("base", &base_side, false);
-	add_routines("series", &series_side, false);
-	add_routines("peer", &peer_side, true);
 }
 
 void describe_program(void)

@@ -115,7 +115,7 @@ static int check_kernel(const struct kernel *kernel, unsigned long *cases)
 {
 	int bad = 0;
 
-	use_kernel(kernel);
+	crash_kernel = kernel->name;
 	for (unsigned int order = 0; order <= MAX_ORDER; order++)
 		for (unsigned int nodes = 0; nodes < 4; nodes++) {
 			struct demotion_case c = { FROM, TO, order, nodes & 1, nodes / 2 };

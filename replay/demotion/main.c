@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The commands of the demotion replay. */
+#include <cpuid.h>
+
 #include "userspace.h"
 
 const char usage[] =
@@ -8,14 +10,13 @@ const char usage[] =
 "       demotion race [GIB [ROUNDS [JSON]]]     time folios in GIB GiB; samples go to JSON\n"
 "       demotion info                           the kernels\n";
 
-DECLARE_SIDE(demotion_side, base);
-DECLARE_SIDE(demotion_side, series);
-
-void add_kernels(void)
+void prepare_kernels(void)
 {
-	add_kernel("base", &base_side.side, false);
-	if (&series_side)
-		add_kernel("series", &series_side.side, false);
+	unsigned int a, b = 0, c, d;
+
+	__get_cpuid_count(7, 0, &a, &b, &c, &d);
+	for (unsigned int i = 0; i < nr_kernels; i++)
+		demotion_side(&kernels[i])->tell_erms(b >> 9 & 1);
 }
 
 void describe_program(void)

@@ -4,7 +4,6 @@
  * does. The kernel's exception tables are honoured as its fault handler would.
  */
 #define _GNU_SOURCE
-#include <cpuid.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -22,15 +21,6 @@ struct exception {
 extern const struct exception __start___ex_table[], __stop___ex_table[];
 
 static struct sigaction unexpected;
-
-void use_kernel(const struct kernel *kernel)
-{
-	unsigned int a, b = 0, c, d;
-
-	__get_cpuid_count(7, 0, &a, &b, &c, &d);
-	crash_kernel = kernel->name;
-	demotion_side(kernel)->tell_erms(b >> 9 & 1);
-}
 
 unsigned long poisoned = NOT_POISONED;
 

@@ -68,7 +68,7 @@ static int publish(const struct kernel *kernel, unsigned long rounds)
 {
 	uint64_t *words = (uint64_t *)data(folio.from);
 
-	use_kernel(kernel);
+	crash_kernel = kernel->name;
 	demotion_side(kernel)->prepare(&folio);
 	told.stale = 0;
 	for (unsigned long i = 0; i < rounds; i++) {

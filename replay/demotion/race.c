@@ -69,7 +69,6 @@ static void time_one(unsigned int row, unsigned int runner, double *figures)
 	double copy[MAX_BATCHES], read[MAX_BATCHES];
 	struct demotion_case c[MAX_BATCH];
 
-	use_kernel(&kernels[runner]);
 	for (unsigned long batch = 0; batch < batches; batch++) {
 		double start;
 

@@ -16,9 +16,7 @@ static inline const struct demotion_side *demotion_side(const struct kernel *ker
 	return (const struct demotion_side *)kernel->side;
 }
 
-/* memory.c: from here on this kernel runs, and knows the CPU. */
-void use_kernel(const struct kernel *kernel);
-/* The data of pages 0, 1, 2... and their struct pages */
+/* memory.c: the data of pages 0, 1, 2... and their struct pages */
 void memory_open(unsigned long pages);
 unsigned char *data(unsigned long pfn);
 /* From here on, a fault in the kernels' code continues at its fixup. */

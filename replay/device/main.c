@@ -23,11 +23,6 @@ const char usage[] =
 "       replay idle N COMMAND...             the same, but no helper starts\n"
 "       replay info                          the kernels and their struct page\n";
 
-DECLARE_SIDE(replay_side, base);
-DECLARE_SIDE(replay_side, series);
-DECLARE_SIDE(replay_side, fallback);
-DECLARE_SIDE(replay_side, peer);
-
 unsigned int nr_threads = 1;
 
 /* With more than one, every kernel but the base splits its ranges as much as it can. */
@@ -67,12 +62,8 @@ const struct command commands[] = {
 	{ }
 };
 
-void add_kernels(void)
+void prepare_kernels(void)
 {
-	add_kernel("base", &base_side, false);
-	add_kernel("series", &series_side, false);
-	add_kernel("fallback", &fallback_side, false);
-	add_kernel("peer", &peer_side, true);
 	use_threads(1);
 }
 
