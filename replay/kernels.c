@@ -44,7 +44,7 @@ void find_kernels(void)
 		{ "peer", &peer_side, true },
 	};
 
-	layout = base_side.describe();
+	layout = base_side.layout;
 	for (unsigned int i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		const struct kernel *k = &all[i];
 		unsigned int size;
@@ -52,7 +52,7 @@ void find_kernels(void)
 		if (!k->side)
 			continue;
 		kernels[nr_kernels++] = *k;
-		size = k->side->describe()->page_struct_size;
+		size = k->side->layout->page_struct_size;
 		if (size != layout->page_struct_size)
 			die("struct page has %u bytes in %s, %u in base: keep its size, "
 			    "or leave %s out", size, k->name, layout->page_struct_size, k->name);
@@ -63,9 +63,10 @@ const char *field_at(unsigned long page, unsigned int offset)
 {
 	const struct replay_field *f;
 
-	for (f = layout->fields; f->name; f++)
-		if (offset >= f->offset && offset < f->offset + f->size &&
-		    (f->page == page || !strncmp(f->name, "page.", 5)))
-			return f->name;
+	for (int i = 0; i < 2; i++)
+		for (f = i ? layout->fields : kernels[0].side->fields; f->name; f++)
+			if (offset >= f->offset && offset < f->offset + f->size &&
+			    (f->page == page || !strncmp(f->name, "page.", 5)))
+				return f->name;
 	return "padding";
 }

@@ -15,7 +15,7 @@ struct replay_case {
 	unsigned long reserve;		/* altmap: pages kept by the driver */
 	unsigned long offset;		/* altmap: pages holding the memmap */
 	unsigned int altmap;		/* is there an altmap? */
-	unsigned int type;		/* enum memory_type, as in replay_layout.types */
+	unsigned int type;		/* enum memory_type, as in replay_side.types */
 	unsigned int order;		/* pgmap->vmemmap_shift */
 	unsigned int early;		/* enum replay_early */
 	unsigned int node;
@@ -41,8 +41,7 @@ struct replay_field {
 
 /* Lists end with a NULL name. */
 struct replay_layout {
-	const struct replay_name *types;
-	const struct replay_field *fields;
+	const struct replay_field *fields;	/* of every struct page */
 	unsigned long pages_per_section;
 	unsigned int page_struct_size;	/* bytes */
 	unsigned int page_shift;
@@ -50,13 +49,17 @@ struct replay_layout {
 	unsigned int dedup_pages;	/* entries per deduplicated compound page */
 	unsigned int nr_nodes;
 	unsigned int nr_cpus;		/* at most */
-	unsigned int mask_encoding;	/* compound_info holds a mask */
 	unsigned int can_trace;		/* page_ref_set can be switched on */
 };
 
 /* One kernel: its layout, and its code. */
 struct replay_side {
-	const struct replay_layout *(*describe)(void);
+	const struct replay_layout *layout;
+	/* Fields that come before those of the layout; the first match names a byte. */
+	const struct replay_field *fields;
+	const struct replay_name *types;
+	/* Whether compound_info holds a mask. */
+	bool (*has_mask)(void);
 	/* Where pfn 0's entry would lie; a multiple of 1 GiB. */
 	void (*place)(void *pfn0);
 	/* Makes the pgmap of a case, and its sections. */

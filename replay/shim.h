@@ -28,6 +28,21 @@ asm("	.pushsection .bss\n"
 	"	.set const_current_task, task_pointer\n");	/* gcc */
 #endif
 
+#ifdef CONFIG_ARM64
+s64 memstart_addr;
+#endif
+
+static void place(void *pfn0)
+{
+#ifdef CONFIG_X86
+	vmemmap_base = (unsigned long)pfn0;
+#endif
+#ifdef CONFIG_ARM64
+	memstart_addr = (((long)VMEMMAP_START - (long)pfn0) /
+			 (long)sizeof(struct page)) << PAGE_SHIFT;
+#endif
+}
+
 unsigned long volatile jiffies;
 
 int numa_nearest_node(int node, unsigned int state)
@@ -63,3 +78,38 @@ static void trace(int on)
 	atomic_set(&__tracepoint_page_ref_set.key.key.enabled, on);
 #endif
 }
+
+#define PAGE_FIELD(name) \
+	{ "page." #name, 0, offsetof(struct page, name), sizeof_field(struct page, name) }
+
+static const struct replay_field page_fields[] = {
+	PAGE_FIELD(flags),
+	PAGE_FIELD(mapping),
+	PAGE_FIELD(share),
+	PAGE_FIELD(private),
+	PAGE_FIELD(_mapcount),
+	PAGE_FIELD(_refcount),
+#ifdef CONFIG_MEMCG
+	PAGE_FIELD(memcg_data),
+#endif
+#ifdef LAST_CPUPID_NOT_IN_PAGE_FLAGS
+	PAGE_FIELD(_last_cpupid),
+#endif
+#ifdef CONFIG_KMSAN
+	PAGE_FIELD(kmsan_shadow),
+	PAGE_FIELD(kmsan_origin),
+#endif
+	{ }
+};
+
+static const struct replay_layout layout = {
+	.fields = page_fields,
+	.pages_per_section = PAGES_PER_SECTION,
+	.page_struct_size = sizeof(struct page),
+	.page_shift = PAGE_SHIFT,
+	.max_order = PUD_SHIFT - PAGE_SHIFT,
+	.dedup_pages = VMEMMAP_RESERVE_NR * (PAGE_SIZE / sizeof(struct page)),
+	.nr_nodes = MAX_NUMNODES,
+	.nr_cpus = NR_CPUS,
+	.can_trace = IS_ENABLED(CONFIG_DEBUG_PAGE_REF),
+};

@@ -146,11 +146,6 @@ struct tracepoint __tracepoint_page_ref_freeze;
 struct static_key_false memcg_kmem_online_key;
 #endif
 
-static void place(void *pfn0)
-{
-	vmemmap_base = (unsigned long)pfn0;
-}
-
 static struct zone *zone_of(const struct boot_case *c)
 {
 	return &state->pgdat.node_zones[c->zone];
@@ -369,47 +364,18 @@ static unsigned long walk(const struct boot_case *c)
 	return nr;
 }
 
-#define PAGE_FIELD(name) \
-	{ #name, 0, offsetof(struct page, name), sizeof_field(struct page, name) }
-
 static const struct replay_field fields[] = {
-	PAGE_FIELD(flags),
-	{ "lru.next", 0, offsetof(struct page, lru.next), sizeof(void *) },
-	{ "lru.prev", 0, offsetof(struct page, lru.prev), sizeof(void *) },
-	PAGE_FIELD(mapping),
-	PAGE_FIELD(share),
-	PAGE_FIELD(private),
-	PAGE_FIELD(_mapcount),
-	PAGE_FIELD(_refcount),
-#ifdef CONFIG_MEMCG
-	PAGE_FIELD(memcg_data),
-#endif
-#ifdef LAST_CPUPID_NOT_IN_PAGE_FLAGS
-	PAGE_FIELD(_last_cpupid),
-#endif
+	PAGE_FIELD(lru.next),
+	PAGE_FIELD(lru.prev),
 	{ }
 };
-
-static const struct replay_layout *describe(void)
-{
-	static const struct replay_layout layout = {
-		.fields = fields,
-		.pages_per_section = PAGES_PER_SECTION,
-		.page_struct_size = sizeof(struct page),
-		.page_shift = PAGE_SHIFT,
-		.nr_nodes = MAX_NUMNODES,
-		.nr_cpus = NR_CPUS,
-		.can_trace = IS_ENABLED(CONFIG_DEBUG_PAGE_REF),
-	};
-
-	return &layout;
-}
 
 /* The only symbol that stays visible; renamed per tree. */
 extern struct boot_side replay_side;
 struct boot_side replay_side = {
 	.side = {
-		.describe = describe,
+		.layout = &layout,
+		.fields = fields,
 		.place = place,
 		.trace = trace,
 		.set_cpus = set_cpus,

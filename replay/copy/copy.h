@@ -14,7 +14,7 @@ struct copy_routine {
 	void (*copy)(void *to, const void *from, unsigned long n);
 };
 
-/* One kernel. Only side.describe is there. */
+/* One kernel. Only side.layout is there. */
 struct copy_side {
 	struct replay_side side;
 	const struct copy_routine *routines;	/* up to one without a name */

@@ -53,21 +53,16 @@ static const struct copy_routine routines[] = {
 	{ }
 };
 
-static const struct replay_layout *describe(void)
-{
-	static const struct replay_layout layout = {
-		.page_struct_size = sizeof(struct page),
-		.page_shift = PAGE_SHIFT,
-	};
-
-	return &layout;
-}
+static const struct replay_layout layout = {
+	.page_struct_size = sizeof(struct page),
+	.page_shift = PAGE_SHIFT,
+};
 
 /* The only symbol that stays visible; renamed per tree. */
 extern struct copy_side replay_side;
 struct copy_side replay_side = {
 	.side = {
-		.describe = describe,
+		.layout = &layout,
 	},
 	.routines = routines,
 	.memcpy = __memcpy,

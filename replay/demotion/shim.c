@@ -91,22 +91,16 @@ static unsigned long copy_page_mc(void *to, const void *from)
 #endif
 }
 
-static const struct replay_layout *describe(void)
-{
-	static const struct replay_layout layout = {
-		.page_struct_size = sizeof(struct page),
-		.page_shift = PAGE_SHIFT,
-		.nr_nodes = MAX_NUMNODES,
-	};
-
-	return &layout;
-}
+static const struct replay_layout layout = {
+	.page_struct_size = sizeof(struct page),
+	.page_shift = PAGE_SHIFT,
+};
 
 /* The only symbol that stays visible; renamed per tree. */
 extern struct demotion_side replay_side;
 struct demotion_side replay_side = {
 	.side = {
-		.describe = describe,
+		.layout = &layout,
 		.place = place,
 	},
 	.place_data = place_data,

@@ -12,7 +12,7 @@ static const char *type_name(unsigned int type)
 {
 	const struct replay_name *t;
 
-	for (t = layout->types; t->name; t++)
+	for (t = kernels[0].side->types; t->name; t++)
 		if (t->value == type)
 			return t->name;
 	return "?";
@@ -22,7 +22,7 @@ unsigned int type_value(const char *name)
 {
 	const struct replay_name *t;
 
-	for (t = layout->types; t->name; t++)
+	for (t = kernels[0].side->types; t->name; t++)
 		if (!strcmp(t->name, name))
 			return t->value;
 	die("no pgmap type \"%s\"", name);

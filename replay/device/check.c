@@ -115,7 +115,7 @@ int check_matrix(int nr, char **words)
 	for (c.order = 0; c.order <= layout->max_order; c.order++) {
 		unsigned long compound = 1UL << c.order;
 
-		for (const struct replay_name *t = layout->types; t->name; t++) {
+		for (const struct replay_name *t = kernels[0].side->types; t->name; t++) {
 			c.type = t->value;
 			c.start_pfn = START_PFN;
 			check_altmaps(&c);
@@ -124,7 +124,7 @@ int check_matrix(int nr, char **words)
 				check_altmaps(&c);
 			}
 			/* A mask in compound_info forbids it. */
-			if (compound > 1 && !layout->mask_encoding) {
+			if (compound > 1 && !kernels[0].side->has_mask()) {
 				c.start_pfn = START_PFN + compound / 2;
 				check_altmaps(&c);
 			}
@@ -139,9 +139,9 @@ static struct replay_case random_case(uint64_t seed, unsigned long number)
 	struct replay_case c = { 0 };
 	unsigned long compound, nr_types = 0;
 
-	while (layout->types[nr_types].name)
+	while (kernels[0].side->types[nr_types].name)
 		nr_types++;
-	c.type = layout->types[below(&state, nr_types)].value;
+	c.type = kernels[0].side->types[below(&state, nr_types)].value;
 	/* The largest orders cost most and have the least variety. */
 	do
 		c.order = below(&state, layout->max_order + 1);
@@ -150,7 +150,7 @@ static struct replay_case random_case(uint64_t seed, unsigned long number)
 	c.start_pfn = (1 + below(&state, 1UL << (34 - c.order))) << c.order;
 	if (c.start_pfn < GUARD)
 		c.start_pfn = GUARD;
-	if (!layout->mask_encoding)
+	if (!kernels[0].side->has_mask())
 		c.start_pfn += below(&state, compound);
 	c.nr_pages = below(&state, 1 + ((unsigned long)nr_threads << 14 >> c.order));
 	c.nr_pages = (c.nr_pages + below(&state, 3)) << c.order;

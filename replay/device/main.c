@@ -70,6 +70,6 @@ void prepare_kernels(void)
 void describe_program(void)
 {
 	printf("struct page of %u bytes, compound_info is a %s, sections of %lu pages\n",
-	       layout->page_struct_size, layout->mask_encoding ? "mask" : "pointer",
+	       layout->page_struct_size, kernels[0].side->has_mask() ? "mask" : "pointer",
 	       layout->pages_per_section);
 }

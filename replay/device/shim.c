@@ -16,10 +16,6 @@
 
 #include "../shim.h"
 
-#ifdef CONFIG_ARM64
-s64 memstart_addr;
-#endif
-
 /*
  * What is between mm/mm_init.c and kernel/padata.c, where a kernel's uses it. An
  * arm64 kernel finds "current" in a register that user space cannot read, so
@@ -93,17 +89,6 @@ void kmsan_memmove(void *to, const void *from, size_t n)
 }
 #endif
 
-static void place(void *pfn0)
-{
-#ifdef CONFIG_X86
-	vmemmap_base = (unsigned long)pfn0;
-#endif
-#ifdef CONFIG_ARM64
-	memstart_addr = (((long)VMEMMAP_START - (long)pfn0) /
-			 (long)sizeof(struct page)) << PAGE_SHIFT;
-#endif
-}
-
 static void prepare(const struct replay_case *c)
 {
 	const struct dev_pagemap pgmap = {
@@ -151,9 +136,6 @@ static const struct replay_name types[] = {
 	{ }
 };
 
-#define PAGE_FIELD(name) \
-	{ "page." #name, 0, offsetof(struct page, name), \
-	  sizeof_field(struct page, name) }
 #define FOLIO_FIELD(name) \
 	{ "folio." #name, offsetof(struct folio, name) / sizeof(struct page), \
 	  offsetof(struct folio, name) % sizeof(struct page), \
@@ -172,50 +154,18 @@ static const struct replay_field fields[] = {
 #endif
 	FOLIO_FIELD(_deferred_list),
 	FOLIO_FIELD(pgmap),
-	PAGE_FIELD(flags),
 	PAGE_FIELD(compound_info),
 	PAGE_FIELD(zone_device_data),
-	PAGE_FIELD(mapping),
-	PAGE_FIELD(share),
-	PAGE_FIELD(private),
-	PAGE_FIELD(_mapcount),
-	PAGE_FIELD(_refcount),
-#ifdef CONFIG_MEMCG
-	PAGE_FIELD(memcg_data),
-#endif
-#ifdef LAST_CPUPID_NOT_IN_PAGE_FLAGS
-	PAGE_FIELD(_last_cpupid),
-#endif
-#ifdef CONFIG_KMSAN
-	PAGE_FIELD(kmsan_shadow),
-	PAGE_FIELD(kmsan_origin),
-#endif
 	{ }
 };
-
-static const struct replay_layout *describe(void)
-{
-	static struct replay_layout layout = {
-		.types = types,
-		.fields = fields,
-		.pages_per_section = PAGES_PER_SECTION,
-		.page_struct_size = sizeof(struct page),
-		.page_shift = PAGE_SHIFT,
-		.max_order = PUD_SHIFT - PAGE_SHIFT,
-		.dedup_pages = VMEMMAP_RESERVE_NR * (PAGE_SIZE / sizeof(struct page)),
-		.nr_nodes = MAX_NUMNODES,
-		.nr_cpus = NR_CPUS,
-		.can_trace = IS_ENABLED(CONFIG_DEBUG_PAGE_REF),
-	};
-
-	layout.mask_encoding = compound_info_has_mask();
-	return &layout;
-}
 
 /* The only symbol that stays visible; renamed per tree. */
 extern struct replay_side replay_side;
 struct replay_side replay_side = {
-	.describe = describe,
+	.layout = &layout,
+	.fields = fields,
+	.types = types,
+	.has_mask = compound_info_has_mask,
 	.place = place,
 	.prepare = prepare,
 	.bind = bind,
