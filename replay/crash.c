@@ -14,32 +14,21 @@
 
 const char *crash_context = "", *crash_kernel = "";
 
-static void say(const char *text)
-{
-	if (write(STDERR_FILENO, text, strlen(text)) < 0)
-		_exit(2);
-}
-
 static void crash(int signal, siginfo_t *info, void *context)
 {
-	char *address = info->si_addr;
-	char number[128];
+	char *address = info->si_addr, text[512], what[128];
 
-	say("replay: ");
-	say(crash_context);
-	say(": the code of ");
-	say(crash_kernel);
-	if (address >= unexpected_start && address < unexpected_end) {
-		say(" used an unexpected symbol, ");
-		say(unexpected_names[(address - unexpected_start) / UNEXPECTED_SIZE]);
-		say("; provide it in shim.c\n");
-	} else {
-		snprintf(number, sizeof(number), " %s at %p\n",
-			 signal == SIGSEGV || signal == SIGBUS ?
+	if (address >= unexpected_start && address < unexpected_end)
+		snprintf(what, sizeof(what), "used an unexpected symbol, %s; provide it in shim.c",
+			 unexpected_names[(address - unexpected_start) / UNEXPECTED_SIZE]);
+	else
+		snprintf(what, sizeof(what), "%s at %p", signal == SIGSEGV || signal == SIGBUS ?
 			 "touched memory outside of the memmap" :
 			 "hit BUG() or an illegal instruction", (void *)address);
-		say(number);
-	}
+	snprintf(text, sizeof(text), "replay: %s: the code of %s %s\n", crash_context,
+		 crash_kernel, what);
+	if (write(STDERR_FILENO, text, strlen(text)) < 0)
+		_exit(2);
 	_exit(3);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The calls that leave the code under test, recorded and compared. */
 #include <pthread.h>
-#include <sys/mman.h>
 
 #include "userspace.h"
 
@@ -39,16 +38,6 @@ static struct count *counts, *base_counts;	/* by entry of the window */
 static unsigned int *counted;			/* entries with a count in the base */
 static size_t nr_counts, nr_counted, room;
 static unsigned int run;
-
-static void *map_room(size_t bytes)
-{
-	void *made = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (made == MAP_FAILED)
-		die("cannot map the record of events: raise ulimit -v");
-	return made;
-}
 
 static void note(enum replay_event what, unsigned long a, unsigned long b)
 {
@@ -99,10 +88,10 @@ void events_start(enum events_mode new_mode)
 {
 	if (!recorded) {
 		room = window_size() / layout->page_struct_size;
-		recorded = map_room(ROOM * sizeof(*recorded));
-		counts = map_room(room * sizeof(*counts));
-		base_counts = map_room(room * sizeof(*base_counts));
-		counted = map_room(room * sizeof(*counted));
+		recorded = map_at(0, ROOM * sizeof(*recorded));
+		counts = map_at(0, room * sizeof(*counts));
+		base_counts = map_at(0, room * sizeof(*base_counts));
+		counted = map_at(0, room * sizeof(*counted));
 	}
 	run++;
 	mode = new_mode;

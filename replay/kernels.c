@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "userspace.h"
 
@@ -22,12 +23,13 @@ void die(const char *format, ...)
 	exit(2);
 }
 
-void *allocate(size_t bytes)
+void *map_at(unsigned long where, size_t bytes)
 {
-	void *made = malloc(bytes);
+	void *made = mmap((void *)where, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE |
+			  MAP_ANONYMOUS | MAP_NORESERVE | (where ? MAP_FIXED_NOREPLACE : 0), -1, 0);
 
-	if (!made)
-		die("cannot allocate %zu MiB: free some memory", bytes / MIB);
+	if (made == MAP_FAILED || (where && made != (void *)where))
+		die("cannot map %zu MiB of address space: raise ulimit -v", bytes / MIB);
 	return made;
 }
 

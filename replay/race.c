@@ -23,7 +23,7 @@ static void write_samples(FILE *json, const struct race *race, unsigned int figu
 
 int run_race(const struct race *race, const char *file)
 {
-	double *samples = allocate(sizeof(double) * race->rounds * race->nr_runners * MAX_FIGURES);
+	double *samples = map_at(0, sizeof(double) * race->rounds * race->nr_runners * MAX_FIGURES);
 	FILE *json = file ? fopen(file, "w") : stdout;
 
 	if (!json)

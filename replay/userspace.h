@@ -56,7 +56,8 @@ extern const struct replay_layout *layout;
 void find_kernels(void);
 /* One line on stderr, then exit status 2. */
 void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-void *allocate(size_t bytes);
+/* Zeroes, which take room once they are written; where 0 stands for any place. */
+void *map_at(unsigned long where, size_t bytes);
 /* The name of a byte: @offset of the @page-th entry of its compound. */
 const char *field_at(unsigned long page, unsigned int offset);
 

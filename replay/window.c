@@ -22,12 +22,8 @@ unsigned long window_size(void)
 void window_open(unsigned long bytes)
 {
 	size = bytes + GIB;	/* a pfn falls anywhere in the first GiB */
-	if (mmap((void *)WINDOW_START, size, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
-		 -1, 0) != (void *)WINDOW_START)
-		die("cannot map %lu MiB of address space: raise ulimit -v", size / MIB);
 	/* The kernel maps its memmap with huge pages; failing that, small ones. */
-	madvise((void *)WINDOW_START, size, MADV_HUGEPAGE);
+	madvise(map_at(WINDOW_START, size), size, MADV_HUGEPAGE);
 }
 
 unsigned char *window_place(unsigned long pfn)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The commands of the boot replay. */
 #include <string.h>
-#include <sys/mman.h>
 
 #include "userspace.h"
 
@@ -26,8 +25,8 @@ void *boot_state(void)
 	static void *state;
 
 	if (!state)
-		state = allocate(boot_side(&kernels[0])->state_size + 4095);
-	return (void *)(((unsigned long)state + 4095) & -4096UL);
+		state = map_at(0, boot_side(&kernels[0])->state_size);
+	return state;
 }
 
 void describe_program(void)
@@ -45,10 +44,7 @@ void *boot_memory(void)
 	static void *memory;
 
 	if (!memory)
-		memory = mmap(NULL, 512 * GIB, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (memory == MAP_FAILED)
-		die("cannot map 512 GiB of address space: raise ulimit -v");
+		memory = map_at(0, 512 * GIB);
 	return memory;
 }
 

@@ -74,21 +74,13 @@ static const char *name_routine(unsigned int runner)
 	return routines[runner].name;
 }
 
-static void *map(unsigned long bytes)
-{
-	void *made = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (made == MAP_FAILED)
-		die("cannot map %lu MiB of memory: free some", bytes / MIB);
-	madvise(made, bytes, MADV_HUGEPAGE);
-	return made;
-}
-
 static void open_memory(unsigned long bytes)
 {
 	room = bytes;
-	to = map(room);
-	from = map(MAX_COPY + 4 * LINE);
+	to = map_at(0, room);
+	from = map_at(0, MAX_COPY + 4 * LINE);
+	madvise(to, room, MADV_HUGEPAGE);
+	madvise(from, MAX_COPY + 4 * LINE, MADV_HUGEPAGE);
 	memset(to, 1, room);
 	fill_random(from, MAX_COPY + 4 * LINE, 1);
 }
@@ -120,7 +112,7 @@ static int run_check(int nr, char **words)
 {
 	unsigned long cases = read_word(nr, words, 0, 20000), done = 0;
 	uint64_t state = read_word(nr, words, 1, 1);
-	unsigned char *want = allocate(MAX_COPY + 4 * LINE);
+	unsigned char *want = map_at(0, MAX_COPY + 4 * LINE);
 	int bad = 0;
 
 	crash_context = "check";

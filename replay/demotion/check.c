@@ -138,10 +138,7 @@ int check_copies(int nr, char **words)
 
 	memory_open(AROUND + AREA);
 	memory_catch();
-	before = mmap(NULL, AROUND * PAGE, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (before == MAP_FAILED)
-		die("out of memory for %lu MiB", AROUND * PAGE / MIB);
+	before = map_at(0, AROUND * PAGE);
 	crash_context = "check";
 	for (unsigned int i = 0; i < nr_kernels; i++)
 		bad |= check_kernel(&kernels[i], &cases);

@@ -33,12 +33,8 @@ void memory_open(unsigned long pages)
 {
 	unsigned long bytes = pages * PAGE;
 
-	if (mmap((void *)DATA_START, bytes, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
-		 -1, 0) != (void *)DATA_START)
-		die("cannot map %lu MiB of address space: raise ulimit -v", bytes / MIB);
 	/* The kernel maps its memory with huge pages; failing that, small ones. */
-	madvise((void *)DATA_START, bytes, MADV_HUGEPAGE);
+	madvise(map_at(DATA_START, bytes), bytes, MADV_HUGEPAGE);
 	window_open(pages * layout->page_struct_size);
 	window_place(0);
 	for (unsigned int i = 0; i < nr_kernels; i++)
