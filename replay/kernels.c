@@ -29,7 +29,7 @@ void *map_at(unsigned long where, size_t bytes)
 			  MAP_ANONYMOUS | MAP_NORESERVE | (where ? MAP_FIXED_NOREPLACE : 0), -1, 0);
 
 	if (made == MAP_FAILED || (where && made != (void *)where))
-		die("cannot map %zu MiB of address space: raise ulimit -v", bytes / MIB);
+		die("cannot map %zu MiB: free some memory, or raise ulimit -v", bytes / MIB);
 	return made;
 }
 
