@@ -25,10 +25,10 @@ static void fill(uint64_t seed)
 	memcpy(before, data(0), AROUND * PAGE);
 }
 
-static int tell(const char *name, const struct demotion_case *c, const char *what)
+static int tell(const struct demotion_case *c, const char *what)
 {
 	printf("DIFFERS order=%u from_lower=%u lower=%u: %s: %s\n", c->order, c->from_lower,
-	       c->lower, name, what);
+	       c->lower, crash_kernel, what);
 	return 1;
 }
 
@@ -37,61 +37,39 @@ static bool same(void)
 	return !memcmp(data(0), before, AROUND * PAGE);
 }
 
-static int run(const struct kernel *kernel, const struct demotion_case *c, unsigned long *pages)
-{
-	unsigned long before = *demotion_side(kernel)->streamed;
-	int done = demotion_side(kernel)->run(c);
-
-	*pages = *demotion_side(kernel)->streamed - before;
-	return done;
-}
-
 /* Only a large folio is streamed. A page that cannot be read counts, too. */
 static int check_streamed(const struct kernel *kernel, const struct demotion_case *c,
 			  unsigned long streamed, unsigned long pages)
 {
 	if (kernel == &kernels[0] || !c->order || !c->lower || c->from_lower)
-		return streamed ? tell(kernel->name, c, "streams what it must not") : 0;
-	return streamed == pages ? 0 : tell(kernel->name, c, "does not stream to the lower tier");
+		return streamed ? tell(c, "streams what it must not") : 0;
+	return streamed == pages ? 0 : tell(c, "does not stream to the lower tier");
 }
 
-static int check_folio(const struct kernel *kernel, const struct demotion_case *c)
+/* Only the first @good pages can be read. */
+static int check_folio(const struct kernel *kernel, const struct demotion_case *c,
+		       unsigned long good)
 {
-	unsigned long streamed;
-
-	fill(c->order + 1);
-	demotion_side(kernel)->prepare(c);
-	memcpy(before + TO * PAGE, before + FROM * PAGE, PAGE << c->order);
-	poisoned = NOT_POISONED;
-	if (run(kernel, c, &streamed))
-		return tell(kernel->name, c, "fails");
-	if (poisoned != NOT_POISONED)
-		return tell(kernel->name, c, "reports a page");
-	if (!same())
-		return tell(kernel->name, c, "wrong bytes");
-	return check_streamed(kernel, c, streamed, 1UL << c->order);
-}
-
-static int check_poison(const struct kernel *kernel, const struct demotion_case *c,
-			unsigned long bad)
-{
-	unsigned long streamed;
+	const struct demotion_side *side = demotion_side(kernel);
+	unsigned long nr = 1UL << c->order, streamed = *side->streamed;
+	bool bad = good < nr;
 	int done;
 
 	fill(c->order + 1);
-	demotion_side(kernel)->prepare(c);
-	memcpy(before + TO * PAGE, before + FROM * PAGE, bad * PAGE);
+	side->prepare(c);
+	memcpy(before + TO * PAGE, before + FROM * PAGE, good * PAGE);
 	poisoned = NOT_POISONED;
-	mprotect(data(FROM + bad), PAGE, PROT_NONE);
-	done = run(kernel, c, &streamed);
-	mprotect(data(FROM + bad), PAGE, PROT_READ | PROT_WRITE);
-	if (done != demotion_side(kernel)->failed)
-		return tell(kernel->name, c, "a page that cannot be read is not told");
-	if (poisoned != FROM + bad)
-		return tell(kernel->name, c, "the wrong page is reported");
+	mprotect(data(FROM + good), bad * PAGE, PROT_NONE);
+	done = side->run(c);
+	mprotect(data(FROM + good), bad * PAGE, PROT_READ | PROT_WRITE);
+	if (done != (bad ? side->failed : 0))
+		return tell(c, bad ? "a page that cannot be read is not told" : "fails");
+	if (poisoned != (bad ? FROM + good : NOT_POISONED))
+		return tell(c, bad ? "the wrong page is reported" : "reports a page");
 	if (!same())
-		return tell(kernel->name, c, "wrong bytes around a page that cannot be read");
-	return check_streamed(kernel, c, streamed, bad + 1);
+		return tell(c, bad ? "wrong bytes around a page that cannot be read" :
+			       "wrong bytes");
+	return check_streamed(kernel, c, *side->streamed - streamed, good + bad);
 }
 
 /* The last @left bytes of the page cannot be read. */
@@ -106,8 +84,8 @@ static int check_part(const struct kernel *kernel, unsigned long left)
 	told = demotion_side(kernel)->copy_page(data(TO), data(FROM) + left);
 	mprotect(data(FROM + 1), PAGE, PROT_READ | PROT_WRITE);
 	if (told != left)
-		return tell(kernel->name, &c, "the wrong number of bytes is left");
-	return same() ? 0 : tell(kernel->name, &c, "wrong bytes in part of a page");
+		return tell(&c, "the wrong number of bytes is left");
+	return same() ? 0 : tell(&c, "wrong bytes in part of a page");
 }
 
 /* All cases, with one kernel; adds their number to @cases. */
@@ -120,10 +98,10 @@ static int check_kernel(const struct kernel *kernel, unsigned long *cases)
 		for (unsigned int nodes = 0; nodes < 4; nodes++) {
 			struct demotion_case c = { FROM, TO, order, nodes & 1, nodes / 2 };
 
-			bad |= check_folio(kernel, &c);
-			bad |= check_poison(kernel, &c, 0);
-			bad |= check_poison(kernel, &c, (1UL << order) - 1);
-			bad |= check_poison(kernel, &c, (1UL << order) / 2);
+			bad |= check_folio(kernel, &c, 1UL << order);
+			bad |= check_folio(kernel, &c, 0);
+			bad |= check_folio(kernel, &c, (1UL << order) - 1);
+			bad |= check_folio(kernel, &c, (1UL << order) / 2);
 			*cases += 4;
 		}
 	for (unsigned long left = 0; left <= PAGE; left += 64, ++*cases)
