@@ -26,11 +26,6 @@ struct replay_case {
 enum replay_early { EARLY_NONE, EARLY_ALL, EARLY_ODD, NR_EARLY };
 enum replay_poison { POISON_ONES, POISON_ZERO, POISON_RANDOM, NR_POISON };
 
-struct replay_name {
-	const char *name;
-	unsigned int value;
-};
-
 /* @page: index in the compound; @size in bytes at @offset of that entry. */
 struct replay_field {
 	const char *name;
@@ -57,7 +52,7 @@ struct replay_side {
 	const struct replay_layout *layout;
 	/* Fields that come before those of the layout; the first match names a byte. */
 	const struct replay_field *fields;
-	const struct replay_name *types;
+	const char *const *types;	/* names from 1 on, up to a NULL */
 	/* Whether compound_info holds a mask. */
 	bool (*has_mask)(void);
 	/* Where pfn 0's entry would lie; a multiple of 1 GiB. */

@@ -8,23 +8,13 @@
 static const char *const early_names[] = { "none", "all", "odd" };
 static const char *const poison_names[] = { "ones", "zero", "random" };
 
-static const char *type_name(unsigned int type)
-{
-	const struct replay_name *t;
-
-	for (t = kernels[0].side->types; t->name; t++)
-		if (t->value == type)
-			return t->name;
-	return "?";
-}
-
 unsigned int type_value(const char *name)
 {
-	const struct replay_name *t;
+	const char *const *types = kernels[0].side->types;
 
-	for (t = kernels[0].side->types; t->name; t++)
-		if (!strcmp(t->name, name))
-			return t->value;
+	for (unsigned int t = 1; types[t]; t++)
+		if (!strcmp(types[t], name))
+			return t;
 	die("no pgmap type \"%s\"", name);
 }
 
@@ -46,7 +36,7 @@ void case_write(const struct replay_case *c, char *text)
 {
 	int n = snprintf(text, CASE_SIZE,
 			 "type=%s,order=%u,pfn=0x%lx,pages=0x%lx,early=%s,node=%u,poison=%s",
-			 type_name(c->type), c->order, c->start_pfn, c->nr_pages,
+			 kernels[0].side->types[c->type], c->order, c->start_pfn, c->nr_pages,
 			 early_names[c->early], c->node, poison_names[c->poison]);
 
 	if (c->altmap)

@@ -115,8 +115,7 @@ int check_matrix(int nr, char **words)
 	for (c.order = 0; c.order <= layout->max_order; c.order++) {
 		unsigned long compound = 1UL << c.order;
 
-		for (const struct replay_name *t = kernels[0].side->types; t->name; t++) {
-			c.type = t->value;
+		for (c.type = 1; kernels[0].side->types[c.type]; c.type++) {
 			c.start_pfn = START_PFN;
 			check_altmaps(&c);
 			if (compound < layout->pages_per_section) {
@@ -139,9 +138,9 @@ static struct replay_case random_case(uint64_t seed, unsigned long number)
 	struct replay_case c = { 0 };
 	unsigned long compound, nr_types = 0;
 
-	while (kernels[0].side->types[nr_types].name)
+	while (kernels[0].side->types[1 + nr_types])
 		nr_types++;
-	c.type = kernels[0].side->types[below(&state, nr_types)].value;
+	c.type = 1 + below(&state, nr_types);
 	/* The largest orders cost most and have the least variety. */
 	do
 		c.order = below(&state, layout->max_order + 1);

@@ -127,13 +127,13 @@ static void bind(unsigned long start_pfn, unsigned long nr_pages)
 				(struct dev_pagemap *)replay_pgmap);
 }
 
-static const struct replay_name types[] = {
-	{ "private", MEMORY_DEVICE_PRIVATE },
-	{ "coherent", MEMORY_DEVICE_COHERENT },
-	{ "fs_dax", MEMORY_DEVICE_FS_DAX },
-	{ "generic", MEMORY_DEVICE_GENERIC },
-	{ "pci_p2pdma", MEMORY_DEVICE_PCI_P2PDMA },
-	{ }
+static const char *const types[] = {
+	[MEMORY_DEVICE_PRIVATE] = "private",
+	[MEMORY_DEVICE_COHERENT] = "coherent",
+	[MEMORY_DEVICE_FS_DAX] = "fs_dax",
+	[MEMORY_DEVICE_GENERIC] = "generic",
+	[MEMORY_DEVICE_PCI_P2PDMA] = "pci_p2pdma",
+	NULL
 };
 
 #define FOLIO_FIELD(name) \
