@@ -31,6 +31,7 @@ int run_race(const struct race *race, const char *file)
 	crash_context = "race";
 	fprintf(json, "{\"unit\": \"%s\",\n\"results\": [", race->unit);
 	for (unsigned int row = 0; row < race->nr_rows; row++) {
+		retakes = (struct retakes) { };
 		if (race->start_row)
 			race->start_row(row);
 		/* Whatever drifts during a round must not always hit the same one: rotate. */
@@ -44,6 +45,9 @@ int run_race(const struct race *race, const char *file)
 			}
 		fprintf(json, "%s\n{", row ? "," : "");
 		race->write_row(json, row);
+		if (retakes.runs)
+			fprintf(json, "\"retaken\": %u, \"disturbed\": %u, ", retakes.retaken,
+				retakes.disturbed);
 		for (unsigned int i = 0; race->figures[i]; i++)
 			write_samples(json, race, i, samples);
 	}

@@ -45,8 +45,9 @@ static unsigned long stolen_ticks(int cpu)
 	return stolen;
 }
 
-double wall_clock(unsigned int threads, void (*before)(void), void (*run)(void),
-		  struct retakes *retakes)
+struct retakes retakes;
+
+double wall_clock(unsigned int threads, void (*before)(void), void (*run)(void))
 {
 	struct timespec start, end;
 	unsigned int takes = 0;
@@ -63,8 +64,9 @@ double wall_clock(unsigned int threads, void (*before)(void), void (*run)(void),
 		clock_gettime(CLOCK_MONOTONIC, &end);
 		stolen = stolen_ticks(used) - stolen;
 	} while (++takes < MAX_TAKES && stolen);
-	retakes->retaken += takes - 1;
-	retakes->disturbed += !!stolen;
+	retakes.runs++;
+	retakes.retaken += takes - 1;
+	retakes.disturbed += !!stolen;
 	return (end.tv_sec - start.tv_sec) * 1e9 + end.tv_nsec - start.tv_nsec;
 }
 

@@ -129,12 +129,11 @@ double cpu_time(void);
  * ns of wall clock that @run takes. That includes what other guests of the machine use: a run
  * during which the hypervisor took a tick from a CPU in use is done again, behind @before.
  */
-struct retakes {
-	unsigned int retaken, disturbed;	/* runs; of those that were kept */
-};
-
-double wall_clock(unsigned int threads, void (*before)(void), void (*run)(void),
-		  struct retakes *retakes);
+double wall_clock(unsigned int threads, void (*before)(void), void (*run)(void));
+/* Of a row of a race: what was timed so, done again, and kept in spite of such ticks. */
+extern struct retakes {
+	unsigned int runs, retaken, disturbed;
+} retakes;
 /* Reads the first "KEY: VALUE" or "KEY VALUE" of a file in /proc; "" if there is none. */
 void proc_value(const char *path, const char *key, char *value, size_t size);
 /* How many instructions of user space @run executes, on x86-64: one step at a time. */

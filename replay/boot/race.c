@@ -41,7 +41,6 @@ static struct {
 	const struct boot_side *side;	/* NULL: the fill */
 	unsigned int threads;		/* 0: as many as there are without asking */
 } running;
-static struct retakes retakes;
 
 static void fill_piece(unsigned long i)
 {
@@ -77,17 +76,12 @@ static void time_threads(unsigned int row, unsigned int runner, double *figures)
 	running.c = &rows[row];
 	running.threads = row_threads[row];
 	running.side = runner < nr_kernels ? boot_side(&kernels[runner]) : NULL;
-	*figures = wall_clock(running.threads, before_run, run_runner, &retakes) /
+	*figures = wall_clock(running.threads, before_run, run_runner) /
 		   running.c->nr_pages;
 	/* Whatever the threads did to each other, all memory is free. */
 	freed = running.side ? running.side->walk(running.c) : running.c->nr_pages;
 	if (freed != running.c->nr_pages)
 		die("%s freed %lu pages of %lu", crash_kernel, freed, running.c->nr_pages);
-}
-
-static void start_row(unsigned int row)
-{
-	retakes = (struct retakes) { };
 }
 
 static void write_row(FILE *json, unsigned int row)
@@ -97,8 +91,7 @@ static void write_row(FILE *json, unsigned int row)
 	fprintf(json, "\"what\": \"%s\", \"gib\": %lu, ", boot_name(c->what),
 		c->nr_pages / (GIB >> layout->page_shift));
 	if (row_threads[row])
-		fprintf(json, "\"threads\": %u, \"retaken\": %u, \"disturbed\": %u, ",
-			row_threads[row], retakes.retaken, retakes.disturbed);
+		fprintf(json, "\"threads\": %u, ", row_threads[row]);
 	if (c->block_pages)
 		fprintf(json, "\"block_mib\": %lu, ", (c->block_pages << layout->page_shift) / MIB);
 }
@@ -125,7 +118,6 @@ static int run_rows(const char *unit, unsigned long gib, int nr, char **words,
 		.rounds = read_rounds(nr, words, 0),
 		.figures = { "samples" },
 		.name_runner = name_kernel,
-		.start_row = start_row,
 		.write_row = write_row,
 		.time_one = time,
 	};

@@ -21,7 +21,6 @@ static struct runner {
 } runners[MAX_RUNNERS];
 static const struct runner *running;
 static unsigned int nr_runners, nr_cpus;
-static struct retakes retakes;		/* of a row */
 static unsigned long nr_devices = 1;
 
 static struct replay_case call;		/* of all devices */
@@ -76,7 +75,7 @@ static void run_runner(void)
 static void time_one(unsigned int row, unsigned int runner, double *figures)
 {
 	running = &runners[runner];
-	*figures = wall_clock(running->threads, before_run, run_runner, &retakes) / 1e6;
+	*figures = wall_clock(running->threads, before_run, run_runner) / 1e6;
 }
 
 static void add_runner(int what, unsigned int threads)
@@ -110,7 +109,6 @@ static const char *name_runner(unsigned int runner)
 static void start_row(unsigned int row)
 {
 	call = start_device(row);
-	retakes = (struct retakes) { };
 	/* The memory's first touch does not count. */
 	running = &runners[0];
 	before_run();
@@ -120,10 +118,9 @@ static void start_row(unsigned int row)
 static void write_row(FILE *json, unsigned int row)
 {
 	fprintf(json, "\"devices\": %lu, \"device_mib\": %lu, \"order\": %u, "
-		"\"deduplicated\": %s, \"cpus\": %u, \"retaken\": %u, \"disturbed\": %u, ",
+		"\"deduplicated\": %s, \"cpus\": %u, ",
 		nr_devices, device.mib / nr_devices, device.orders[row],
-		device.deduplicated[row] ? "true" : "false", nr_cpus,
-		retakes.retaken, retakes.disturbed);
+		device.deduplicated[row] ? "true" : "false", nr_cpus);
 }
 
 /* The words are ROUNDS and JSON. */
