@@ -12,50 +12,36 @@
 static struct boot_case rows[MAX_ROWS];
 static unsigned int nr_rows, row_threads[MAX_ROWS];
 
-static void fill_memmap(const struct boot_case *c)
-{
-	stream(entry(c->start_pfn), c->nr_pages * layout->page_struct_size);
-	stream_end();
-}
-
-static void time_one(unsigned int row, unsigned int runner, double *figures)
-{
-	const struct boot_case *c = &rows[row];
-	const struct boot_side *side = boot_side(&kernels[runner % nr_kernels]);
-	double start;
-
-	/* Every run starts alike, with hardly any of the memmap in a cache. */
-	fill_memmap(c);
-	side->prepare(c, boot_state());
-	start = cpu_time();
-	if (runner == nr_kernels)
-		fill_memmap(c);
-	else
-		side->run(c);
-	*figures = (cpu_time() - start) / c->nr_pages;
-}
-
-/* What runs by wall clock. */
+/* What is timed. */
 static struct {
 	const struct boot_case *c;
 	const struct boot_side *side;	/* NULL: the fill */
-	unsigned int threads;		/* 0: as many as there are without asking */
+	unsigned int threads;		/* 0: by CPU time, one */
 } running;
+
+static unsigned int pieces;
 
 static void fill_piece(unsigned long i)
 {
-	unsigned long all = running.c->nr_pages, nr = running.threads * PIECES;
-	unsigned long from = all * i / nr, to = all * (i + 1) / nr;
+	unsigned long all = running.c->nr_pages, from = all * i / pieces;
+	unsigned long to = all * (i + 1) / pieces;
 
 	stream(entry(running.c->start_pfn + from), (to - from) * layout->page_struct_size);
 	stream_end();
+}
+
+static void fill(unsigned int threads)
+{
+	pieces = threads ? threads * PIECES : 1;
+	threads_share(threads, pieces, fill_piece);
 }
 
 static void before_run(void)
 {
 	const struct boot_side *side = running.side ? : boot_side(&kernels[0]);
 
-	fill_memmap(running.c);
+	/* Every run starts alike, with hardly any of the memmap in a cache. */
+	fill(0);
 	for (unsigned int i = 0; running.threads && i < nr_kernels; i++)
 		kernels[i].side->set_cpus(running.threads, 0);
 	side->prepare(running.c, boot_state());
@@ -66,22 +52,31 @@ static void run_runner(void)
 	if (running.side)
 		running.side->run(running.c);
 	else
-		threads_share(running.threads, running.threads * PIECES, fill_piece);
+		fill(running.threads);
 }
 
-static void time_threads(unsigned int row, unsigned int runner, double *figures)
+static void time_one(unsigned int row, unsigned int runner, double *figures)
 {
-	unsigned long freed;
+	unsigned long pages = rows[row].nr_pages, freed = pages;
+	double ns;
 
 	running.c = &rows[row];
 	running.threads = row_threads[row];
 	running.side = runner < nr_kernels ? boot_side(&kernels[runner]) : NULL;
-	*figures = wall_clock(running.threads, before_run, run_runner) /
-		   running.c->nr_pages;
-	/* Whatever the threads did to each other, all memory is free. */
-	freed = running.side ? running.side->walk(running.c) : running.c->nr_pages;
-	if (freed != running.c->nr_pages)
-		die("%s freed %lu pages of %lu", crash_kernel, freed, running.c->nr_pages);
+	if (running.threads) {
+		ns = wall_clock(running.threads, before_run, run_runner);
+		/* Whatever the threads did to each other, all memory is free. */
+		if (running.side)
+			freed = running.side->walk(running.c);
+		if (freed != pages)
+			die("%s freed %lu pages of %lu", crash_kernel, freed, pages);
+	} else {
+		before_run();
+		ns = cpu_time();
+		run_runner();
+		ns = cpu_time() - ns;
+	}
+	*figures = ns / pages;
 }
 
 static void write_row(FILE *json, unsigned int row)
@@ -108,8 +103,7 @@ static void add_row(enum boot_what what, unsigned long gib, unsigned long block_
 }
 
 /* The words are ROUNDS and JSON. */
-static int run_rows(const char *unit, unsigned long gib, int nr, char **words,
-		    void (*time)(unsigned int row, unsigned int runner, double *figures))
+static int run_rows(const char *unit, unsigned long gib, int nr, char **words)
 {
 	const struct race race = {
 		.unit = unit,
@@ -119,7 +113,7 @@ static int run_rows(const char *unit, unsigned long gib, int nr, char **words,
 		.figures = { "samples" },
 		.name_runner = name_kernel,
 		.write_row = write_row,
-		.time_one = time,
+		.time_one = time_one,
 	};
 
 	window_open((gib * GIB >> layout->page_shift) * layout->page_struct_size);
@@ -147,7 +141,7 @@ int race_boot(int nr, char **words)
 	if (what != BOOT_ONLINE || gib > 1)
 		add_row(what, gib, what == BOOT_ONLINE ? 2048 : 0);
 	stay_on_cpu();
-	return run_rows("ns of CPU time per struct page", gib, nr - 2, words + 2, time_one);
+	return run_rows("ns of CPU time per struct page", gib, nr - 2, words + 2);
 }
 
 int race_threads(int nr, char **words)
@@ -161,7 +155,7 @@ int race_threads(int nr, char **words)
 	}
 	row_threads[nr_rows] = all;
 	add_row(BOOT_DEFERRED, gib, 0);
-	return run_rows("ns of wall clock per struct page", gib, nr - 1, words + 1, time_threads);
+	return run_rows("ns of wall clock per struct page", gib, nr - 1, words + 1);
 }
 
 /* Of a section, or of a page of 1 GiB. */
