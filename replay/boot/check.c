@@ -37,30 +37,25 @@ static void reserve(struct boot_case *c, unsigned long from, unsigned long to)
 /* Where memory is reserved; false if there is no such pattern. */
 static bool reserve_pattern(struct boot_case *c, unsigned int pattern)
 {
-	unsigned long block = boot_side(&kernels[0])->block_pages, start = c->start_pfn;
-	unsigned long end = start + c->nr_pages;
+	unsigned long block = boot_side(&kernels[0])->block_pages, nr = c->nr_pages;
+	const unsigned long patterns[][4][2] = {
+		{ },
+		/* single pages at the edges of blocks */
+		{ { 0, 1 }, { 3 * block - 1, 3 * block }, { 5 * block, 5 * block + 1 },
+		  { nr - 1, nr } },
+		/* halves of blocks, and whole ones */
+		{ { block / 2, block }, { 2 * block, 3 * block },
+		  { 4 * block + 3, 6 * block + 5 }, { nr - block / 2, nr } },
+		/* all but one block in the middle */
+		{ { 0, 4 * block }, { 5 * block, nr } },
+	};
 
-	switch (pattern) {
-	case 0:			/* nothing */
-		return true;
-	case 1:			/* single pages at the edges of blocks */
-		reserve(c, start, start + 1);
-		reserve(c, start + 3 * block - 1, start + 3 * block);
-		reserve(c, start + 5 * block, start + 5 * block + 1);
-		reserve(c, end - 1, end);
-		return true;
-	case 2:			/* halves of blocks, and whole ones */
-		reserve(c, start + block / 2, start + block);
-		reserve(c, start + 2 * block, start + 3 * block);
-		reserve(c, start + 4 * block + 3, start + 6 * block + 5);
-		reserve(c, end - block / 2, end);
-		return true;
-	case 3:			/* all but one block in the middle */
-		reserve(c, start, start + 4 * block);
-		reserve(c, start + 5 * block, end);
-		return true;
-	}
-	return false;
+	if (pattern >= sizeof(patterns) / sizeof(*patterns))
+		return false;
+	for (int i = 0; i < 4; i++)
+		reserve(c, c->start_pfn + patterns[pattern][i][0],
+			c->start_pfn + patterns[pattern][i][1]);
+	return true;
 }
 
 /* Blocks of @sections, as many as @blocks, the first of them the @at-th that there can be. */

@@ -62,11 +62,11 @@ static struct state *state;
 
 struct pglist_data *node_data[MAX_NUMNODES];
 
-/* All that is called and need not do anything. */
-int do_nothing(void);
-int do_nothing(void)
+/* All that is called and need not do anything, or returns NULL. */
+void *do_nothing(void);
+void *do_nothing(void)
 {
-	return 0;
+	return NULL;
 }
 
 #define DO_NOTHING(name) asm(".globl " #name "\n.set " #name ", do_nothing\n")
@@ -79,19 +79,16 @@ DO_NOTHING(kswapd_run);
 DO_NOTHING(memory_notify);
 DO_NOTHING(mutex_lock);
 DO_NOTHING(mutex_unlock);
+DO_NOTHING(next_online_pgdat);
 DO_NOTHING(node_notify);
 DO_NOTHING(set_cpus_allowed_ptr);
+DO_NOTHING(touch_softlockup_watchdog);
 DO_NOTHING(writeback_set_ratelimit);
 
 /* One node. */
 struct pglist_data *first_online_pgdat(void)
 {
 	return &state->pgdat;
-}
-
-struct pglist_data *next_online_pgdat(struct pglist_data *pgdat)
-{
-	return NULL;
 }
 
 struct zone *next_zone(struct zone *zone)
@@ -120,12 +117,6 @@ void __lockfunc _raw_spin_unlock_irqrestore(raw_spinlock_t *lock, unsigned long 
 {
 	_raw_spin_unlock(lock);
 }
-
-#ifdef CONFIG_SOFTLOCKUP_DETECTOR
-void touch_softlockup_watchdog(void)
-{
-}
-#endif
 
 asmlinkage void preempt_schedule_thunk(void);
 asmlinkage void preempt_schedule_thunk(void)
