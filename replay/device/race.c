@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Speed: every kernel and, as the limit, a bare non-temporal fill of the same
- * bytes, in turn over the same memory.
+ * bytes, in turn over the same memory. By wall clock: the base, the series and the
+ * fill, the last two with one thread and with more; or base and series that bind
+ * many small devices, by one thread and by two.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -10,11 +12,20 @@
 
 #define START_PFN	(1UL << 20)	/* 4 GiB: aligned to every order */
 
-struct device device;
-static struct replay_case call;
+/* A device, its orders in turn */
+#define MAX_ORDERS	32
+
+static struct {
+	unsigned long mib;		/* of all devices, where there are many */
+	unsigned int nr_orders;
+	unsigned int orders[MAX_ORDERS];
+	bool deduplicated[MAX_ORDERS];	/* without an altmap: tails share their memmap */
+} device;
+static struct replay_case call;		/* of all devices */
 static double first_touch[MAX_KERNELS + 1];
 
-void read_orders(const char *text)
+/* Reads "0-18" or "0,9,9d". */
+static void read_orders(const char *text)
 {
 	char copy[64], *rest = copy, *part;
 
@@ -42,26 +53,23 @@ void read_orders(const char *text)
 	}
 }
 
-/* Bytes that are written for each GiB, at the order that has most. */
-static unsigned long memmap_of_gib(void)
+/* Of so many struct pages, those that are written at the order of a row */
+static unsigned long written(unsigned long pages, unsigned int row)
 {
-	unsigned long most = 0, pages;
-
-	for (unsigned int i = 0; i < device.nr_orders; i++) {
-		pages = GIB >> layout->page_shift;
-		if (device.deduplicated[i])
-			pages = (pages >> device.orders[i]) * layout->dedup_pages;
-		if (pages > most)
-			most = pages;
-	}
-	return most * layout->page_struct_size;
+	return device.deduplicated[row] ?
+	       (pages >> device.orders[row]) * layout->dedup_pages : pages;
 }
 
-void open_device(void)
+/* Opens the memmap of the device, and keeps to one CPU. */
+static void open_device(void)
 {
-	unsigned long gib = (device.mib + 1023) / 1024;
-	unsigned long fitting = fitting_gib(gib, memmap_of_gib(), GIB);
+	unsigned long gib = (device.mib + 1023) / 1024, pages = GIB >> layout->page_shift;
+	unsigned long most = 0, fitting;
 
+	for (unsigned int row = 0; row < device.nr_orders; row++)
+		if (written(pages, row) > most)
+			most = written(pages, row);
+	fitting = fitting_gib(gib, most * layout->page_struct_size, GIB);
 	if (fitting != gib)
 		device.mib = fitting * 1024;
 	stay_on_cpu();
@@ -69,76 +77,70 @@ void open_device(void)
 	window_place(START_PFN);
 }
 
-struct replay_case start_device(unsigned int row)
+/* The call for a row of the race, with its memory mapped as the kernel maps it. */
+static void start_device(unsigned int row)
 {
-	struct replay_case c = {
+	call = (struct replay_case) {
 		.start_pfn = START_PFN,
 		.nr_pages = device.mib * MIB >> layout->page_shift,
 		.order = device.orders[row],
 		.type = type_value(device.orders[row] ? "generic" : "fs_dax"),
 		.altmap = !device.deduplicated[row],
 	};
-
 	/* The kernel maps a deduplicated memmap with base pages. */
-	madvise(entry(START_PFN), c.nr_pages * layout->page_struct_size,
-		c.altmap ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
-	return c;
+	madvise(entry(START_PFN), call.nr_pages * layout->page_struct_size,
+		call.altmap ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
-void fill_memmap(const struct replay_case *c, unsigned long start, unsigned long end)
+/* What the kernels write from page @start to @end: all, or the first of each compound page. */
+static void fill_memmap(unsigned long start, unsigned long end)
 {
 	unsigned long size = layout->page_struct_size;
 
-	if (c->altmap)
-		stream(entry(c->start_pfn + start), (end - start) * size);
+	if (call.altmap)
+		stream(entry(call.start_pfn + start), (end - start) * size);
 	else
-		for (; start < end; start += 1UL << c->order)
-			stream(entry(c->start_pfn + start), layout->dedup_pages * size);
+		for (; start < end; start += 1UL << call.order)
+			stream(entry(call.start_pfn + start), layout->dedup_pages * size);
 	stream_end();
 }
 
-/* Struct pages that are written */
-static unsigned long written(void)
-{
-	return call.altmap ? call.nr_pages : (call.nr_pages >> call.order) * layout->dedup_pages;
-}
-
-static double time_run(unsigned int runner)
+static double time_run(unsigned int row, unsigned int runner)
 {
 	double start = cpu_time();
 
 	if (runner == nr_kernels)
-		fill_memmap(&call, 0, call.nr_pages);
+		fill_memmap(0, call.nr_pages);
 	else
 		case_run(kernels[runner].side, &call);
-	return (cpu_time() - start) / written();
+	return (cpu_time() - start) / written(call.nr_pages, row);
 }
 
 static void start_row(unsigned int row)
 {
-	call = start_device(row);
+	start_device(row);
 	if (row && device.deduplicated[row] == device.deduplicated[row - 1])
 		return;
 	/* The first row shows what the first touch of the memory costs. */
 	for (unsigned int i = row ? nr_kernels : 0; i <= nr_kernels; i++) {
 		crash_kernel = name_kernel(i);
 		madvise(entry(START_PFN), call.nr_pages * layout->page_struct_size, MADV_DONTNEED);
-		first_touch[i] = time_run(i);
+		first_touch[i] = time_run(row, i);
 	}
 }
 
 static void time_one(unsigned int row, unsigned int runner, double *figures)
 {
 	/* Every run starts alike, with none of the memmap in a cache. */
-	fill_memmap(&call, 0, call.nr_pages);
-	*figures = time_run(runner);
+	fill_memmap(0, call.nr_pages);
+	*figures = time_run(row, runner);
 }
 
 static void write_row(FILE *json, unsigned int row)
 {
 	fprintf(json, "\"device_gib\": %lu, \"order\": %u, \"deduplicated\": %s, \"pages\": %lu, ",
 		device.mib / 1024, device.orders[row], device.deduplicated[row] ? "true" : "false",
-		written());
+		written(call.nr_pages, row));
 	if (!row)
 		fprintf(json, "\"first_touch\": {");
 	for (unsigned int i = 0; !row && i <= nr_kernels; i++)
@@ -164,4 +166,171 @@ int race_device(int nr, char **words)
 	race.nr_rows = device.nr_orders;
 	open_device();
 	return run_race(&race, nr > 3 ? words[3] : NULL);
+}
+
+#define MAX_RUNNERS	32
+#define LOT		8	/* of devices: what a thread takes at a time */
+
+/*
+ * What runs, with how many threads: in one device, or each in a device of its own.
+ * SPLIT: in chunks as small as they can be.
+ */
+static struct runner {
+	enum { BASE, SERIES, SPLIT, FILL } what;
+	unsigned int threads;
+	char name[32];
+} runners[MAX_RUNNERS];
+static const struct runner *running;
+static unsigned int nr_runners, nr_cpus;
+static unsigned long nr_devices = 1;
+static unsigned long step;		/* pages of a piece */
+
+static void fill_piece(unsigned long i)
+{
+	unsigned long start = i * step, end = start + step;
+
+	fill_memmap(start, end > call.nr_pages ? call.nr_pages : end);
+}
+
+static void fill(unsigned int threads)
+{
+	step = ((call.nr_pages >> call.order) / (threads * PIECES) + 1) << call.order;
+	threads_share(threads, (call.nr_pages + step - 1) / step, fill_piece);
+}
+
+static const struct replay_side *binding;
+
+static void bind_lot(unsigned long lot)
+{
+	unsigned long pages = call.nr_pages / nr_devices;
+
+	for (unsigned long i = lot * LOT; i < nr_devices && i < (lot + 1) * LOT; i++)
+		binding->bind(call.start_pfn + i * pages, pages);
+}
+
+static void before_run(void)
+{
+	const struct runner *r = running;
+
+	/* Every run starts alike, with none of the memmap in a cache. */
+	fill(nr_cpus);
+	binding = kernels[r->what != BASE].side;
+	if (r->what == SERIES || r->what == SPLIT)
+		binding->set_cpus(nr_devices > 1 ? nr_cpus : r->threads, r->what == SPLIT);
+	binding->prepare(&call);
+}
+
+static void run_runner(void)
+{
+	if (running->what == FILL)
+		fill(running->threads);
+	else if (nr_devices > 1)
+		threads_share(running->threads, (nr_devices + LOT - 1) / LOT, bind_lot);
+	else
+		binding->bind(call.start_pfn, call.nr_pages);
+}
+
+static void time_threads(unsigned int row, unsigned int runner, double *figures)
+{
+	running = &runners[runner];
+	*figures = wall_clock(running->threads, before_run, run_runner) / 1e6;
+}
+
+static void add_runner(int what, unsigned int threads)
+{
+	static const char *const names[] = { "base", "series", "split", "fill" };
+	struct runner *r = &runners[nr_runners++];
+
+	r->what = what;
+	r->threads = threads;
+	snprintf(r->name, sizeof(r->name), "%s %u", names[what], threads);
+}
+
+/* 1, 2, 4... and all CPUs that the process may use */
+static void list_runners(void)
+{
+	add_runner(BASE, 1);
+	for (unsigned int n = 1; n < nr_cpus; n *= 2) {
+		add_runner(SERIES, n);
+		add_runner(FILL, n);
+	}
+	add_runner(SERIES, nr_cpus);
+	add_runner(FILL, nr_cpus);
+	add_runner(SPLIT, nr_cpus);
+}
+
+static const char *name_runner(unsigned int runner)
+{
+	return runners[runner].name;
+}
+
+static void start_threads(unsigned int row)
+{
+	start_device(row);
+	/* The memory's first touch does not count. */
+	running = &runners[0];
+	before_run();
+	run_runner();
+}
+
+static void write_threads(FILE *json, unsigned int row)
+{
+	fprintf(json, "\"devices\": %lu, \"device_mib\": %lu, \"order\": %u, "
+		"\"deduplicated\": %s, \"cpus\": %u, ",
+		nr_devices, device.mib / nr_devices, device.orders[row],
+		device.deduplicated[row] ? "true" : "false", nr_cpus);
+}
+
+/* The words are ROUNDS and JSON. */
+static int run_by_wall_clock(int nr, char **words)
+{
+	const struct race race = {
+		.unit = "ms of wall clock",
+		.nr_rows = device.nr_orders,
+		.nr_runners = nr_runners,
+		.rounds = read_rounds(nr, words, 0),
+		.figures = { "samples" },
+		.name_runner = name_runner,
+		.start_row = start_threads,
+		.write_row = write_threads,
+		.time_one = time_threads,
+	};
+
+	return run_race(&race, nr > 1 ? words[1] : NULL);
+}
+
+int race_threads(int nr, char **words)
+{
+	device.mib = read_word(nr, words, 0, 16384);
+	if (device.mib < 128 || device.mib > 65536 << 10)
+		die("a device has 128 MiB to 65536 GiB");
+	read_orders(nr > 1 ? words[1] : "0,9");
+	nr_cpus = threads_start_all();
+	list_runners();
+	open_device();
+	return run_by_wall_clock(nr - 2, words + 2);
+}
+
+int race_devices(int nr, char **words)
+{
+	unsigned long devices = read_within(nr, words, 0, 1000, 65536, "devices:");
+	unsigned long mib = read_within(nr, words, 1, 1024, 1 << 20, "a device has MiB:");
+	unsigned long pages = mib * MIB >> layout->page_shift;
+
+	if (devices < 2 || devices * mib > 65536 << 10)
+		die("there are 2 devices or more, of 65536 GiB in all");
+	read_orders(nr > 2 ? words[2] : "9d,18d");
+	for (unsigned int i = 0; i < device.nr_orders; i++)
+		if (!device.deduplicated[i] || pages % (1UL << device.orders[i]))
+			die("small devices have whole compound pages and are deduplicated: 9d,18d");
+	device.mib = devices * mib;
+	nr_cpus = threads_start_all();
+	open_device();
+	nr_devices = device.mib / mib;
+	device.mib = nr_devices * mib;
+	for (unsigned int threads = 1; threads <= 2; threads++) {
+		add_runner(BASE, threads);
+		add_runner(SERIES, threads);
+	}
+	return run_by_wall_clock(nr - 3, words + 3);
 }

@@ -13,7 +13,7 @@ from harness.replay.device import PROGRAM
 from harness.replay.drain import CHUNK, find_undrained
 
 MUTATIONS, *_ = read_mutations("device/parallel")
-# The threads of replay/device/parallel.c are for x86-64 only.
+# The threads of replay/threads.c are for x86-64 only.
 CONFIGS = [name for name, one in build.CONFIGS.items() if one.tools.architecture is X86_64]
 # The others run in make test-all only.
 SHORT = ("unaligned-chunks", "not-waited", "drained-by-the-caller-alone")
