@@ -115,7 +115,6 @@ int check_copies(int nr, char **words)
 	int bad = 0;
 
 	memory_open(AROUND + AREA);
-	memory_catch();
 	before = map_at(0, AROUND * PAGE);
 	crash_context = "check";
 	for (unsigned int i = 0; i < nr_kernels; i++)

@@ -29,18 +29,6 @@ void demotion_poisoned(unsigned long pfn)
 	poisoned = pfn;
 }
 
-void memory_open(unsigned long pages)
-{
-	unsigned long bytes = pages * PAGE;
-
-	/* The kernel maps its memory with huge pages; failing that, small ones. */
-	madvise(map_at(DATA_START, bytes), bytes, MADV_HUGEPAGE);
-	window_open(pages * layout->page_struct_size);
-	window_place(0);
-	for (unsigned int i = 0; i < nr_kernels; i++)
-		demotion_side(&kernels[i])->place_data((void *)DATA_START);
-}
-
 unsigned char *data(unsigned long pfn)
 {
 	return (unsigned char *)DATA_START + pfn * PAGE;
@@ -59,9 +47,16 @@ static void fault(int signal, siginfo_t *info, void *context)
 	unexpected.sa_sigaction(signal, info, context);
 }
 
-void memory_catch(void)
+void memory_open(unsigned long pages)
 {
 	struct sigaction action = { .sa_sigaction = fault, .sa_flags = SA_SIGINFO };
+	unsigned long bytes = pages * PAGE;
 
+	/* The kernel maps its memory with huge pages; failing that, small ones. */
+	madvise(map_at(DATA_START, bytes), bytes, MADV_HUGEPAGE);
+	window_open(pages * layout->page_struct_size);
+	window_place(0);
+	for (unsigned int i = 0; i < nr_kernels; i++)
+		demotion_side(&kernels[i])->place_data((void *)DATA_START);
 	sigaction(SIGSEGV, &action, &unexpected);
 }

@@ -122,7 +122,6 @@ int race_copies(int nr, char **words)
 
 	half = fitting_gib(gib, 1, 1) * GIB / PAGE / 2;
 	memory_open(2 * half);
-	memory_catch();
 	stay_on_cpu();
 	fill_random(data(0), half * PAGE, seed);
 	memset(data(half), 1, half * PAGE);

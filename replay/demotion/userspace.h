@@ -16,11 +16,12 @@ static inline const struct demotion_side *demotion_side(const struct kernel *ker
 	return (const struct demotion_side *)kernel->side;
 }
 
-/* memory.c: the data of pages 0, 1, 2... and their struct pages */
+/*
+ * memory.c: the data of pages 0, 1, 2... and their struct pages. From here on, a fault
+ * in the kernels' code continues at its fixup.
+ */
 void memory_open(unsigned long pages);
 unsigned char *data(unsigned long pfn);
-/* From here on, a fault in the kernels' code continues at its fixup. */
-void memory_catch(void);
 /* The page that a kernel reported as poisoned last, or NOT_POISONED. */
 #define NOT_POISONED	(~0UL)
 extern unsigned long poisoned;
