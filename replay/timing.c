@@ -116,16 +116,10 @@ void stream(unsigned char *start, unsigned long bytes)
 #ifdef __x86_64__
 	long long *end = (long long *)(start + bytes);
 
-	for (long long *p = (long long *)start; p < end; p += 8) {
-		_mm_stream_si64(p, 1);
-		_mm_stream_si64(p + 1, 2);
-		_mm_stream_si64(p + 2, 3);
-		_mm_stream_si64(p + 3, 4);
-		_mm_stream_si64(p + 4, 5);
-		_mm_stream_si64(p + 5, 6);
-		_mm_stream_si64(p + 6, 7);
-		_mm_stream_si64(p + 7, 8);
-	}
+	for (long long *p = (long long *)start; p < end; p += 8)
+#pragma GCC unroll 8
+		for (int i = 0; i < 8; i++)
+			_mm_stream_si64(p + i, i + 1);
 #else
 	memset(start, 1, bytes);
 #endif
