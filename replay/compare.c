@@ -21,8 +21,8 @@ void compare_open(unsigned long pages, const struct comparison *comparison)
 {
 	how = *comparison;
 	window_open((pages + 2 * how.guard) * layout->page_struct_size);
-	snapshot = map_at(0, window_size() + how.state_size);
-	state_snapshot = snapshot + window_size();
+	snapshot = map_at(0, window_size + how.state_size);
+	state_snapshot = snapshot + window_size;
 }
 
 /* Small letters where it is no failure. */

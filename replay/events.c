@@ -87,7 +87,7 @@ void replay_event(enum replay_event what, unsigned long a, unsigned long b)
 void events_start(enum events_mode new_mode)
 {
 	if (!recorded) {
-		room = window_size() / layout->page_struct_size;
+		room = window_size / layout->page_struct_size;
 		recorded = map_at(0, ROOM * sizeof(*recorded));
 		counts = map_at(0, room * sizeof(*counts));
 		base_counts = map_at(0, room * sizeof(*base_counts));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What all replay programs share in user space. Calls go one way:
- * main -> the program's commands -> race, compare -> events, window, timing, threads, random, crash -> kernels.
+ * main -> the program's commands -> race, compare ->
+ * events, window, timing, threads, random, crash -> kernels.
  */
 #ifndef REPLAY_USERSPACE_H
 #define REPLAY_USERSPACE_H
@@ -63,7 +64,7 @@ const char *field_at(unsigned long page, unsigned int offset);
 
 /* window.c: the stretch of address space that the memmap lies in */
 #define WINDOW_START	(32UL << 40)
-unsigned long window_size(void);
+extern unsigned long window_size;	/* bytes */
 void window_open(unsigned long bytes);
 /* Places every kernel's vmemmap so that the entry of @pfn lies in the window. */
 unsigned char *window_place(unsigned long pfn);

@@ -12,18 +12,13 @@
 #include "userspace.h"
 
 static unsigned char *vmemmap;
-static unsigned long size;
-
-unsigned long window_size(void)
-{
-	return size;
-}
+unsigned long window_size;
 
 void window_open(unsigned long bytes)
 {
-	size = bytes + GIB;	/* a pfn falls anywhere in the first GiB */
+	window_size = bytes + GIB;	/* a pfn falls anywhere in the first GiB */
 	/* The kernel maps its memmap with huge pages; failing that, small ones. */
-	madvise(map_at(WINDOW_START, size), size, MADV_HUGEPAGE);
+	madvise(map_at(WINDOW_START, window_size), window_size, MADV_HUGEPAGE);
 }
 
 unsigned char *window_place(unsigned long pfn)

@@ -17,7 +17,7 @@ static void run(const struct replay_side *side, const struct replay_case *memory
 	const struct boot_side *boot = (const struct boot_side *)side;
 	const struct boot_case *c = (const struct boot_case *)memory;
 
-	boot->prepare(c, boot_state());
+	boot->prepare(c, boot_state);
 	side->trace(traced);
 	boot->run(c);
 	side->trace(0);
@@ -163,7 +163,7 @@ int check_cases(int nr, char **words)
 	unsigned long seed = read_word(nr, words, 3, 1);
 	const struct comparison comparison = {
 		.guard = GUARD,
-		.state = boot_state(),
+		.state = boot_state,
 		.state_size = boot_side(&kernels[0])->state_size,
 		.run = run,
 	};

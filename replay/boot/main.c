@@ -13,20 +13,14 @@ const char usage[] =
 "       boot info                                 the kernels and their struct page\n"
 "WHAT is deferred, online or hugetlb\n";
 
+void *boot_state;
+
 void prepare_kernels(void)
 {
+	boot_state = map_at(0, boot_side(&kernels[0])->state_size);
 	for (unsigned int i = 1; i < nr_kernels; i++)
 		if (boot_side(&kernels[i])->state_size != boot_side(&kernels[0])->state_size)
 			die("struct zone or its like differs between base and %s", kernels[i].name);
-}
-
-void *boot_state(void)
-{
-	static void *state;
-
-	if (!state)
-		state = map_at(0, boot_side(&kernels[0])->state_size);
-	return state;
 }
 
 void describe_program(void)

@@ -44,7 +44,7 @@ static void before_run(void)
 	fill(0);
 	for (unsigned int i = 0; running.threads && i < nr_kernels; i++)
 		kernels[i].side->set_cpus(running.threads, 0);
-	side->prepare(running.c, boot_state());
+	side->prepare(running.c, boot_state);
 }
 
 static void run_runner(void)

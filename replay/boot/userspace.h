@@ -25,7 +25,7 @@ static inline const char *boot_name(enum boot_what what)
 }
 
 /* The memory for boot_side.prepare(). */
-void *boot_state(void);
+extern void *boot_state;
 
 /* What WHAT is, the first word */
 enum boot_what read_what(int nr, char **words);
