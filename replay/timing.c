@@ -100,11 +100,7 @@ void proc_value(const char *path, const char *key, char *value, size_t size)
 	*value = 0;
 	while (file && fgets(line, sizeof(line), file))
 		if (!strncmp(line, key, strlen(key))) {
-			char *text = line + strlen(key);
-
-			text += strspn(text, " \t:");
-			text[strcspn(text, "\n")] = 0;
-			snprintf(value, size, "%s", text);
+			snprintf(value, size, "%s", line + strlen(key));
 			break;
 		}
 	if (file)
@@ -150,7 +146,7 @@ unsigned long fitting_gib(unsigned long wanted, unsigned long share, unsigned lo
 	unsigned long gib = wanted, room;
 	char kib[64];
 
-	proc_value("/proc/meminfo", "MemAvailable", kib, sizeof(kib));
+	proc_value("/proc/meminfo", "MemAvailable:", kib, sizeof(kib));
 	room = strtoul(kib, NULL, 10) / 4 * 3 * 1024;
 	while (gib > 1 && gib * GIB / whole * share > room)
 		gib /= 2;

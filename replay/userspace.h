@@ -135,7 +135,7 @@ double wall_clock(unsigned int threads, void (*before)(void), void (*run)(void))
 extern struct retakes {
 	unsigned int runs, retaken, disturbed;
 } retakes;
-/* Reads the first "KEY: VALUE" or "KEY VALUE" of a file in /proc; "" if there is none. */
+/* What is behind KEY in the first line of a file in /proc that begins so; "" if none does. */
 void proc_value(const char *path, const char *key, char *value, size_t size);
 /* How many instructions of user space @run executes, on x86-64: one step at a time. */
 unsigned long count_instructions(void (*run)(void));

@@ -167,7 +167,7 @@ int check_cases(int nr, char **words)
 		.state_size = boot_side(&kernels[0])->state_size,
 		.run = run,
 	};
-	char name[CASE_TEXT];
+	char name[128];
 
 	if (what == BOOT_HUGETLB && !boot_side(&kernels[0])->has_hugetlb)
 		die("these kernels have no huge pages");

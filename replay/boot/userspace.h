@@ -10,8 +10,6 @@
 #include "../userspace.h"
 #include "boot.h"
 
-#define CASE_TEXT	128
-
 static inline const struct boot_side *boot_side(const struct kernel *kernel)
 {
 	return (const struct boot_side *)kernel->side;
