@@ -23,7 +23,8 @@ static void crash(int signal, siginfo_t *info, void *context)
 			 unexpected_names[(address - unexpected_start) / UNEXPECTED_SIZE]);
 	else
 		snprintf(what, sizeof(what), "%s at %p", signal == SIGSEGV || signal == SIGBUS ?
-			 "touched memory outside of the memmap" :
+			 "touched memory outside of the memmap" : signal == SIGFPE ?
+			 "hit a division by zero" :
 			 "hit BUG() or an illegal instruction", (void *)address);
 	snprintf(text, sizeof(text), "replay: %s: the code of %s %s\n", crash_context,
 		 crash_kernel, what);
@@ -34,7 +35,7 @@ static void crash(int signal, siginfo_t *info, void *context)
 
 void crash_catch(void)
 {
-	static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGTRAP };
+	static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE };
 	struct sigaction action = { .sa_sigaction = crash, .sa_flags = SA_SIGINFO };
 
 	mprotect(unexpected_start, unexpected_end - unexpected_start, PROT_NONE);
