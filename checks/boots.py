@@ -16,7 +16,7 @@ from harness.vm.accel import choose_accel
 from harness.vm.console import is_splat, list_messages
 from harness.vm.devices import PAIR, Device
 from harness.vm.guest import RAM_GIB, Guest, announce_stage, boot_guest, need_memory
-from harness.vm.initramfs import compile_program, make_initramfs
+from harness.vm.initramfs import make_initramfs
 from harness.vm.monitor import make_monitor
 from harness.vm.userland import find_program, pack_programs
 
@@ -130,7 +130,7 @@ def check(options: Options, source: Path, kernel: Kernel, name: str, boot: Boot)
 def pack_robustness(options: Options, _: Path) -> dict[str, bytes]:
     """Return the programs of guest/robustness; Raises UserError if one is missing."""
     tools = (find_program(name, "tools") for name in ("mkfs.ext4", "e2fsck", "dmsetup"))
-    return pack_programs(*tools) | compile_program(options, "use")
+    return pack_programs(*tools)
 
 
 # What the selftest must withstand.

@@ -14,7 +14,6 @@ from harness.core.stages import run_stage
 from harness.kernel.config import MEASURED, KernelConfig
 from harness.kernel.images import build_kernel
 from harness.kernel.tree import apply_series
-from harness.vm.initramfs import compile_program
 
 RAM_GIB = 4
 SLOW_GIB = 2
@@ -29,7 +28,6 @@ HELD = re.compile(r"page dumped because: (?:isolation failed|migration failure)\
 BOOT = Boot(
     "demotion",
     config=KernelConfig("demotion", (*MEASURED.fragments, "tracers", "kprobes", "demotion")),
-    files=lambda options, _: compile_program(options, "demote"),
     ram_gib=RAM_GIB,
     added_gib=SLOW_GIB,
     nodes=2,

@@ -43,13 +43,13 @@ def pack_archive(files: dict[str, bytes], links: dict[str, str]) -> bytes:
     )
 
 
-def compile_program(options: Options, name: str) -> dict[str, bytes]:
-    """Return guest/NAME.c as a static program of the guest, by its path there."""
-    made = options.build / f"{name}-{options.arch}"
+def compile_hold(options: Options) -> dict[str, bytes]:
+    """Return guest/hold.c as a static program of the guest, by its path there."""
+    made = options.build / f"hold-{options.arch}"
     gcc = f"{BOOTED[options.arch].tools.architecture.cross}gcc"
-    source = ROOT / f"guest/{name}.c"
+    source = ROOT / "guest/hold.c"
     run([gcc, "-O2", "-Wall", "-Wextra", "-static", "-o", made, source], f"building {source}")
-    return {f"bin/{name}": made.read_bytes()}
+    return {"bin/hold": made.read_bytes()}
 
 
 def make_initramfs(
@@ -63,7 +63,7 @@ def make_initramfs(
     files = {f"guest/{script.name}": script.read_bytes() for script in (ROOT / "guest").iterdir()}
     files["init"] = files.pop("guest/init")
     files |= {name: (source / SELFTESTS / name).read_bytes() for name in SELFTEST}
-    files |= collect_programs(options) | dict(more)
+    files |= collect_programs(options) | compile_hold(options) | dict(more)
     # The guest's busybox is of the host's Debian release, so it has the same applets.
     applets = run([find_program("busybox"), "--list"], "busybox --list").split()
     links = {f"bin/{applet}": "busybox" for applet in applets if f"bin/{applet}" not in files}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Hold memory, filled with a pattern, and go through steps while others move it.
+ *
+ *	hold MIB KIND [STEP...]
+ *
+ * KIND is small or huge, for small or transparent huge pages; 2M or 1G, for pages of
+ * hugetlb; or a device, which keeps its data until it is told to write. A STEP is
+ *
+ *	run COMMAND	by the shell; how it ends does not matter
+ *	move NODE	move all pages there by move_pages()
+ *	where		say how many pages lie on each node
+ *	wait NODE	until all pages lie there, for five minutes at most
+ *	touch NODE	the same, but read all of the memory again and again
+ *	write		the pattern
+ *	verify		every byte
+ *	urgent		from here on, as a real-time task
+ *	poison PAGE	by the kernel's injector
+ *	told PAGE	reading the page must end in SIGBUS
+ *	stay		for good, in the background
+ *
+ * Without a STEP, write and verify one word of each 64 bytes. That is enough to meet any
+ * struct page that lies there by mistake.
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGE		4096UL
+#define WORDS		(PAGE / sizeof(uint64_t))
+#define CHUNK		1024
+#define MAX_NODES	8
+#define SECONDS		300
+#define MPOL_MF_MOVE	(1 << 1)
+
+static uint64_t *memory;
+static size_t size, stride = 1;
+static unsigned long poisoned = ~0UL, on_node[MAX_NODES];
+static sigjmp_buf escape;
+
+static uint64_t pattern(size_t word)
+{
+	return (word + 1) * 0x9e3779b97f4a7c15;
+}
+
+static void fill(void)
+{
+	for (size_t i = 0; i < size / sizeof(*memory); i += stride)
+		memory[i] = pattern(i);
+}
+
+static void verify(void)
+{
+	for (size_t i = 0; i < size / sizeof(*memory); i += stride)
+		if (i / WORDS != poisoned && memory[i] != pattern(i))
+			errx(1, "page %zu: %#llx, not %#llx", i / WORDS,
+			     (unsigned long long)memory[i], (unsigned long long)pattern(i));
+}
+
+static void map(const char *kind, int flags, int fd)
+{
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, fd, 0);
+	if (memory == MAP_FAILED)
+		err(1, "cannot map %zu bytes of %s", size, kind);
+}
+
+static void allocate(const char *kind)
+{
+	if (!strcmp(kind, "2M") || !strcmp(kind, "1G")) {
+		map(kind, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB |
+			  (*kind == '2' ? 21 : 30) << MAP_HUGE_SHIFT, -1);
+	} else {
+		memory = aligned_alloc(2 << 20, size);
+		if (!memory ||
+		    madvise(memory, size, *kind == 's' ? MADV_NOHUGEPAGE : MADV_HUGEPAGE))
+			err(1, "cannot map %zu bytes of %s pages", size, kind);
+	}
+	/* A read would map the page of zeroes first. */
+	if (madvise(memory, size, MADV_POPULATE_WRITE))
+		err(1, "cannot allocate %zu bytes", size);
+	for (size_t i = 0; i < size / sizeof(*memory); i += stride)
+		if (memory[i])
+			errx(1, "word %zu is not 0 before it is written", i);
+	fill();
+}
+
+/* Move all pages to @node, or none if it is negative; count those on each node. */
+static void place(int node)
+{
+	int status[CHUNK], nodes[CHUNK];
+	void *pages[CHUNK];
+
+	memset(on_node, 0, sizeof(on_node));
+	for (unsigned long page = 0; page < size / PAGE; page += CHUNK) {
+		unsigned long n = size / PAGE - page < CHUNK ? size / PAGE - page : CHUNK;
+
+		for (unsigned long i = 0; i < n; i++) {
+			pages[i] = memory + (page + i) * WORDS;
+			nodes[i] = node;
+		}
+		if (syscall(SYS_move_pages, 0, n, pages, node < 0 ? NULL : nodes, status,
+			    MPOL_MF_MOVE) < 0)
+			err(1, "move_pages");
+		for (unsigned long i = 0; i < n; i++)
+			if (status[i] >= 0 && status[i] < MAX_NODES)
+				on_node[status[i]]++;
+	}
+}
+
+static void where(void)
+{
+	place(-1);
+	for (int node = 0; node < MAX_NODES; node++)
+		if (on_node[node])
+			printf("node %d: %lu\n", node, on_node[node]);
+	fflush(stdout);
+}
+
+static void wait_for(int node, int touching)
+{
+	time_t end = time(NULL) + SECONDS;
+
+	for (place(-1); on_node[node] != size / PAGE; place(-1)) {
+		if (time(NULL) > end)
+			errx(1, "%lu pages are on node %d, not all", on_node[node], node);
+		if (touching)
+			verify();
+		else
+			sleep(1);
+	}
+}
+
+static void told(int signal)
+{
+	(void)signal;
+	siglongjmp(escape, 1);
+}
+
+/* Poison a page, for which the kernel sends a SIGBUS at once, or read one that is. */
+static void be_told(unsigned long page, int inject)
+{
+	uint64_t *bad = memory + page * WORDS;
+
+	poisoned = page;
+	signal(SIGBUS, told);
+	if (sigsetjmp(escape, 1))
+		return;
+	if (!inject) {
+		(void)*(volatile uint64_t *)bad;
+		errx(1, "page %lu can be read", page);
+	}
+	if (madvise(bad, PAGE, MADV_HWPOISON))
+		err(1, "cannot poison page %lu", page);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 3 || !strchr("sh21/", *argv[2]))
+		errx(2, "usage: hold MIB small|huge|2M|1G|DEVICE [STEP...]");
+	size = strtoul(argv[1], NULL, 10) << 20;
+	if (argc == 3)
+		stride = 8;
+	if (*argv[2] == '/') {
+		int fd = open(argv[2], O_RDWR);
+
+		if (fd < 0)
+			err(1, "cannot open %s", argv[2]);
+		map(argv[2], MAP_SHARED, fd);
+		close(fd);
+	} else {
+		allocate(argv[2]);
+	}
+	if (argc == 3)
+		verify();
+	for (char **step = argv + 3; *step; step++) {
+		if (!strcmp(*step, "where")) {
+			where();
+		} else if (!strcmp(*step, "write")) {
+			fill();
+		} else if (!strcmp(*step, "verify")) {
+			verify();
+		} else if (!strcmp(*step, "urgent")) {
+			if (sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ 1 }))
+				err(1, "cannot become a real-time task");
+		} else if (!strcmp(*step, "stay")) {
+			/* The parent ends when the child has what it is to keep. */
+			if (!daemon(0, 0))
+				pause();
+		} else if (!step[1]) {
+			errx(2, "%s: of what?", *step);
+		} else if (!strcmp(*step, "run")) {
+			if (system(*++step) < 0)
+				err(1, "cannot run a shell");
+		} else if (!strcmp(*step, "move")) {
+			place(atoi(*++step));
+		} else if (!strcmp(*step, "wait")) {
+			wait_for(atoi(*++step), 0);
+		} else if (!strcmp(*step, "touch")) {
+			wait_for(atoi(*++step), 1);
+		} else if (!strcmp(*step, "poison")) {
+			be_told(strtoul(*++step, NULL, 10), 1);
+		} else if (!strcmp(*step, "told")) {
+			be_told(strtoul(*++step, NULL, 10), 0);
+		} else {
+			errx(2, "%s: no such step", *step);
+		}
+	}
+	return 0;
+}
