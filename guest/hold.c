@@ -19,8 +19,8 @@
  *	told PAGE	reading the page must end in SIGBUS
  *	stay		for good, in the background
  *
- * Without a STEP, write and verify one word of each 64 bytes. That is enough to meet any
- * struct page that lies there by mistake.
+ * Without a STEP, the memory must be 0 before, and one word of each 64 bytes is written
+ * and verified. That is enough to meet any struct page that lies there by mistake.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -86,13 +86,16 @@ static void allocate(const char *kind)
 		    madvise(memory, size, *kind == 's' ? MADV_NOHUGEPAGE : MADV_HUGEPAGE))
 			err(1, "cannot map %zu bytes of %s pages", size, kind);
 	}
+}
+
+static void must_be_zero(void)
+{
 	/* A read would map the page of zeroes first. */
 	if (madvise(memory, size, MADV_POPULATE_WRITE))
 		err(1, "cannot allocate %zu bytes", size);
 	for (size_t i = 0; i < size / sizeof(*memory); i += stride)
 		if (memory[i])
 			errx(1, "word %zu is not 0 before it is written", i);
-	fill();
 }
 
 /* Move all pages to @node, or none if it is negative; count those on each node. */
@@ -180,6 +183,10 @@ int main(int argc, char **argv)
 		close(fd);
 	} else {
 		allocate(argv[2]);
+		/* To populate memory marks it accessed, so that reclaim passes small pages by. */
+		if (argc == 3)
+			must_be_zero();
+		fill();
 	}
 	if (argc == 3)
 		verify();
