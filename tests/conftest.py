@@ -3,13 +3,12 @@
 
 import itertools
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support import Lab, Stage
+from support import Lab
 
 from harness.core import command, folders, options
 from harness.kernel import export, source
@@ -102,23 +101,6 @@ def toy_options(toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> o
     monkeypatch.setattr(source, "DISK_GIB", 0.1)
     (tmp_path / "build").mkdir()
     return options.read_options({"LINUX": str(toy), "BUILD": str(tmp_path / "build")})
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Stage:
-    """Return a function that runs a stage as a program, in a build folder of its own."""
-
-    def call(name: str, **env: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [sys.executable, "-B", "-m", name],
-            cwd=folders.ROOT,
-            text=True,
-            capture_output=True,
-            timeout=120,
-            env=os.environ | {"BUILD": str(tmp_path / "build")} | env,
-        )
-
-    return call
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from email.message import EmailMessage
 from pathlib import Path
@@ -32,7 +32,6 @@ from harness.vm.devices import list_devices
 from harness.vm.guest import need_memory
 from harness.vm.initramfs import make_initramfs
 
-Stage = Callable[..., "subprocess.CompletedProcess[str]"]
 Mutation = Mapping[str, Any]
 # `make shell` behind the lock of the build folder, which the tests hold.
 SHELL = """
