@@ -45,13 +45,14 @@
 #define MPOL_MF_MOVE	(1 << 1)
 
 static uint64_t *memory;
-static size_t size, stride = 1;
+static size_t size, stride = 1, seed;
 static unsigned long poisoned = ~0UL, on_node[MAX_NODES];
 static sigjmp_buf escape;
 
+/* Of anonymous memory, no two runs have the same: its pages may come back with old bytes. */
 static uint64_t pattern(size_t word)
 {
-	return (word + 1) * 0x9e3779b97f4a7c15;
+	return (seed + word + 1) * 0x9e3779b97f4a7c15;
 }
 
 static void fill(void)
@@ -81,11 +82,14 @@ static void allocate(const char *kind)
 		map(kind, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB |
 			  (*kind == '2' ? 21 : 30) << MAP_HUGE_SHIFT, -1);
 	} else {
+		if (strcmp(kind, "small") && strcmp(kind, "huge"))
+			errx(2, "%s: no such kind of page", kind);
 		memory = aligned_alloc(2 << 20, size);
 		if (!memory ||
 		    madvise(memory, size, *kind == 's' ? MADV_NOHUGEPAGE : MADV_HUGEPAGE))
 			err(1, "cannot map %zu bytes of %s pages", size, kind);
 	}
+	seed = (uintptr_t)memory / sizeof(*memory);
 }
 
 static void must_be_zero(void)
@@ -169,9 +173,9 @@ static void be_told(unsigned long page, int inject)
 
 int main(int argc, char **argv)
 {
-	if (argc < 3 || !strchr("sh21/", *argv[2]))
+	size = argc < 3 ? 0 : strtoul(argv[1], NULL, 10) << 20;
+	if (!size)
 		errx(2, "usage: hold MIB small|huge|2M|1G|DEVICE [STEP...]");
-	size = strtoul(argv[1], NULL, 10) << 20;
 	if (argc == 3)
 		stride = 8;
 	if (*argv[2] == '/') {
