@@ -11,13 +11,13 @@ struct event {
 	unsigned long a, b;
 };
 
-/* With the pfn of @a, and @b */
+/* With the pfn of @a, @b, and what @b of a free block consists of */
 static const char *const formats[] = {
 	[EVENT_PAGEBLOCK] = "init_pageblock_migratetype(pfn 0x%lx, %ld)",
 	[EVENT_PAGE_REF_SET] = "page_ref_set(pfn 0x%lx, %ld)",
 	[EVENT_RESCHED] = "cond_resched",
 	[EVENT_WARNING] = "WARN",
-	[EVENT_FREE_BLOCK] = "free block(pfn 0x%lx, order and migratetype 0x%lx)",
+	[EVENT_FREE_BLOCK] = "free block(pfn 0x%lx, 0x%lx: order %lu, migratetype %lu)",
 };
 
 static struct event *recorded;
@@ -106,7 +106,8 @@ void events_start(enum events_mode new_mode)
 
 static void describe(const struct event *event, char *text, size_t size)
 {
-	snprintf(text, size, formats[event->what], pfn_of((void *)event->a), event->b);
+	snprintf(text, size, formats[event->what], pfn_of((void *)event->a), event->b,
+		 event->b >> 8, event->b & 0xff);
 }
 
 /* False, with the first page in @text, if the last counts are not the base's. */

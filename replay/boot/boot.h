@@ -18,7 +18,7 @@ enum boot_what {
 
 #define BOOT_MAX_RESERVED	16
 
-/* One call: of a replay_case, range, node and poison count. */
+/* One call. Of the replay_case, only the range, the node and the poison matter. */
 struct boot_case {
 	struct replay_case;
 	enum boot_what what;
