@@ -61,7 +61,8 @@ def boot_once(
     source is the worktree with the selftest. Raises UserError as boot_guest() does.
     """
     need_memory(boot.gib, boot.devices, boot.ram_gib + boot.added_gib)
-    image = make_initramfs(options, source, more=boot.files(options, source))
+    script, *_ = boot.scripts.split(",")
+    image = make_initramfs(options, source, script or "initramfs", boot.files(options, source))
     head = kernel, image, choose_accel(options, kernel, image)
     log, what = options.build / f"{name}-{kernel.name}.log", f"{name}: {kernel.name}"
     words = f"zdm.do={boot.scripts} {boot.words}"

@@ -134,14 +134,16 @@ def boot(options: Options, source: Path, kernel: Kernel, plain: bool = False) ->
         socket.socket(socket.AF_UNIX) as server,
         ThreadPoolExecutor() as pool,
     ):
-        server.settimeout(60)
+        # Until QEMU runs, the initramfs is made.
+        server.settimeout(300)
         server.bind(f"{folder}/gdb")
         server.listen()
         raised = pool.submit(raise_checks, server, kernel, plain)
+        name = f"{SCRIPT}{'-plain' * plain}"
         words = f"nokaslr mce=print_all zdm.page={BAD}"
         args = (*demotion.SLOW, "-cpu", CPU, "-gdb", f"unix:{folder}/gdb", "-S")
         stopped = replace(demotion.BOOT, scripts=SCRIPT, words=words, args=args)
-        why = boots.check(replace(options, accel="tcg"), source, kernel, SCRIPT, stopped)
+        why = boots.check(replace(options, accel="tcg"), source, kernel, name, stopped)
         if not why:
             raised.result()
         return why
