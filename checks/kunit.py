@@ -195,7 +195,8 @@ def run_kunit(options: Options, source: Path, kernel: KunitKernel) -> int:
         *(f"--make_options={arg}" for arg in [*config.tools.words(), *args]),
     ]
     announce(f"building {what}")
-    config.tools.make(options, source, out, f"building {what}", *args, progress=count_lines(what))
+    args, count = (*args, "all"), count_lines(what)
+    config.tools.make(options, source, out, f"building {what}", *args, progress=count)
     announce(f"running {what}")
     log = out / "test.log"
     log.unlink(missing_ok=True)

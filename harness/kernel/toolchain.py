@@ -58,22 +58,21 @@ class Toolchain:
     ) -> str:
         """Run make on tree, with its output files under out, and return what make prints.
 
-        args are targets, options and variables. Targets below arch/ get a make of their own with
-        one job: kbuild enters a library folder there in two ways, and two jobs at once would delete
-        each other's files. log, by default out/make.log, keeps the text too. Raises UserError as
-        run() does.
+        args are targets, options and variables. Without a target nothing is built, where make alone
+        would build the whole kernel. Targets below arch/ get a make of their own with one job:
+        kbuild enters a library folder there in two ways, and two jobs at once would delete each
+        other's files. log, by default out/make.log, keeps the text too. Raises UserError as run()
+        does.
         """
         targets = [arg for arg in args if not arg.startswith("-") and "=" not in arg]
         rest = [f"ARCH={self.architecture.kernel}", *self.words()]
         rest += [arg for arg in args if arg not in targets]
         below = [target for target in targets if target.startswith("arch/")]
         usual = [target for target in targets if target not in below]
-        groups = [(options.jobs, usual), (1, below)]
         said, log, env = "", log or out / "make.log", make_variables(options)
-        # Without a target, make builds all.
-        for jobs, some in [group for group in groups if group[1]] or groups[:1]:
+        for jobs, some in ((options.jobs, usual), (1, below)):
             command: list[str | Path] = ["make", "-C", tree, f"O={out}", f"-j{jobs}", *rest, *some]
-            said += run(command, what, log=log, progress=progress, env=env)
+            said += run(command, what, log=log, progress=progress, env=env) if some else ""
         return said
 
 

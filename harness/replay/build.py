@@ -107,10 +107,7 @@ class Objects:
     options: Options
 
     def make(self, *targets: str) -> None:
-        """Run the kernel's make on targets, if any; Raises UserError when it fails."""
-        # Without a target, make would build the whole kernel.
-        if not targets:
-            return
+        """Run the kernel's make; Raises UserError when it fails."""
         what = f"make {' '.join(targets)} ({self.config.name}, {self.tree.name})"
         args = ("-s", *self.config.args, *targets)
         self.config.tools.make(self.options, self.tree, self.out, what, *args)
