@@ -43,6 +43,19 @@ def merge_runs(runs: Sequence[Sequence[Result]]) -> list[Result]:
     return merged
 
 
+def pool_results(records: Sequence[Samples]) -> list[Result]:
+    """Return the results of several records of one race as if their processes were of one."""
+    runs: list[list[Result]] = []
+    for record in records:
+        # What is the same in all processes of a record stands in the result itself.
+        split = [
+            [{key: result[key] for key in result if key != "runs"} | run for run in result["runs"]]
+            for result in record["results"]
+        ]
+        runs += [list(results) for results in zip(*split, strict=True)]
+    return merge_runs(runs)
+
+
 def list_runners(result: Result, what: str = "samples") -> list[str]:
     """Return the names of what ran."""
     return list(list_runs(result)[0][what])

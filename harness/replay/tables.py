@@ -22,7 +22,15 @@ from harness.replay.boot import name_race
 from harness.replay.demotion import find_groups
 from harness.replay.parallel import find_cost, is_small
 from harness.replay.plot import draw_races
-from harness.replay.samples import RESULTS, Result, Samples, find_ratio, find_time, list_runners
+from harness.replay.samples import (
+    RESULTS,
+    Result,
+    Samples,
+    find_ratio,
+    find_time,
+    list_runners,
+    pool_results,
+)
 
 # The runs that the tables show, by CPU.
 SAPPHIRE_RAPIDS = "Sapphire Rapids"
@@ -39,6 +47,8 @@ RUNS = {
     | dict.fromkeys(("boot", "online", "hugetlb"), "2026-11-24-zen-4-final"),
     "Zen 5": dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
 }
+# Two runs with v11 of Li Zhe's series as the peer.
+V11 = ("Zen 4", RESULTS / "2026-11-25-zen-4-v11", ("main", "main2"))
 GIB = 100
 PAGES_PER_GIB = 2**18
 PAGES_PER_TIB = 2**10 * PAGES_PER_GIB
@@ -66,13 +76,17 @@ def list_cpus(kind: str) -> list[str]:
     return [cpu for cpu, kinds in RUNS.items() if kind in kinds]
 
 
-def find_one(cpu: str, kind: str, **wanted: object) -> Result:
+def pick(results: Iterable[Result], **wanted: object) -> Result:
     """Return the one result that has these values; None is for a key that it lacks."""
-    results: list[Result] = load(cpu, kind)["results"]
     [found] = [
         one for one in results if all(one.get(key) == value for key, value in wanted.items())
     ]
     return found
+
+
+def find_one(cpu: str, kind: str, **wanted: object) -> Result:
+    """Return the one result of a CPU's replay that has these values."""
+    return pick(load(cpu, kind)["results"], **wanted)
 
 
 def list_gains() -> list[Row]:
@@ -123,6 +137,18 @@ def list_replay() -> list[Row]:
         for (order, deduplicated), name in ORDERS.items()
     )
     return list_times("order", raced)
+
+
+def list_v11() -> list[Row]:
+    """Return the times of v11 beside base and series, over the processes of both runs."""
+    cpu, folder, runs = V11
+    results = pool_results([json.loads((folder / run / "replay.json").read_text()) for run in runs])
+    rows: list[Row] = [("CPU", "order", "base", "v11", "series", "fill", "v11 / series")]
+    for (order, deduplicated), name in ORDERS.items():
+        result = pick(results, device_gib=GIB, order=order, deduplicated=deduplicated)
+        times = [f"{find_time(result, one):.2f}" for one in ("base", "peer", "series", "limit")]
+        rows.append((cpu, name, *times, find_ratio(result, "peer", "series")))
+    return rows
 
 
 def list_boot() -> list[Row]:
@@ -234,6 +260,7 @@ def list_patches() -> list[Row]:
 MARKDOWN: dict[str, Callable[[], list[Row]]] = {
     "gain": list_gains,
     "replay": list_replay,
+    "v11": list_v11,
     "boot": list_boot,
     "threads": list_threads,
     "online": lambda: list_online("online", "hugetlb"),
@@ -276,6 +303,7 @@ def list_orders() -> list[Row]:
 # The tables of mails: in which file, and what.
 MAILS: tuple[tuple[str, Callable[[], list[Row]]], ...] = (
     ("zone-device-memmap/0000-*", lambda: list_short(list_replay())),
+    ("zone-device-memmap/0000-*", list_v11),
     ("zone-device-memmap/*-x86-string-Implement-*", list_copies),
     ("zone-device-memmap/*-mm-copy-the-ZONE_DEVICE-*", lambda: list_brief(list_orders())),
     ("parallel-memmap/0000-*", lambda: list_short(list_parallel())),

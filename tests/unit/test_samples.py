@@ -39,6 +39,15 @@ def test_merged() -> None:
     assert "order" not in MERGED[0]["runs"][0]
 
 
+def test_pooled() -> None:
+    # Both processes of the first record have one value in "stolen", so it stands in the result.
+    same = samples.merge_runs([[make_run(0, BASES[0])], [make_run(0, BASES[0])]])
+    [pooled] = samples.pool_results([{"results": same}, {"results": MERGED[:1]}])
+    assert pooled["order"] == 0
+    assert [run["stolen"] for run in pooled["runs"]] == [0.04, 0.04, 0.04, 0.06, 0.08]
+    assert samples.find_times(pooled, "base") == [4.0, 4.0, 4.0, 6.0, 8.0]
+
+
 def test_median_and_range_are_over_processes() -> None:
     result = MERGED[0]
     assert samples.find_times(result, "base") == [4.0, 6.0, 8.0]
