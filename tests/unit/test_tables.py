@@ -8,6 +8,7 @@ import pytest
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
 from harness.replay import tables
+from harness.replay.samples import RESULTS
 
 MADE = tables.make_tables()
 ROWS = [("order", "base"), ("9", "3.44"), ("18", "12.21")]
@@ -17,6 +18,12 @@ MAIL = "Times:\n\n  order  base\n  9      3.40\n\nNo more.\n"
 @pytest.mark.parametrize("file", MADE, ids=lambda file: str(file.relative_to(ROOT)))
 def test_table_is_what_the_samples_give(file: Path) -> None:
     assert file.read_text() == MADE[file], "run make tables"
+
+
+def test_every_record_is_explained() -> None:
+    told = (RESULTS / "README.md").read_text()
+    folders = [path.name for path in RESULTS.iterdir() if path.is_dir()]
+    assert [name for name in folders if told.count(f"`{name}`") != 1] == []
 
 
 def test_every_placeholder_is_filled() -> None:
