@@ -29,7 +29,10 @@ int run_race(const struct race *race, const char *file)
 	if (!json)
 		die("cannot write %s: choose another file", file);
 	crash_context = "race";
-	fprintf(json, "{\"unit\": \"%s\",\n\"results\": [", race->unit);
+	fprintf(json, "{\"unit\": \"%s\",\n", race->unit);
+	if (race->alternatives)
+		fprintf(json, "\"alternatives\": \"%s\",\n", race->alternatives);
+	fprintf(json, "\"results\": [");
 	for (unsigned int row = 0; row < race->nr_rows; row++) {
 		retakes = (struct retakes) { };
 		if (race->start_row)

@@ -152,6 +152,7 @@ double median(double *values, unsigned int n);
 
 struct race {
 	const char *unit;
+	const char *alternatives;	/* the CPU's features that they were applied for, or NULL */
 	unsigned int nr_rows, nr_runners, rounds;
 	/* What a run measures: the names of lists of samples, up to a NULL. */
 	const char *figures[MAX_FIGURES + 1];

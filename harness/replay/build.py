@@ -58,6 +58,8 @@ unexpected_names:
 .endr
 .section .note.GNU-stack, "", %progbits
 """
+# The linker gives the start and the end of a section whose name C can spell.
+RENAMED = "--rename-section=.altinstructions=altinstructions"
 # Of no use in user space, or in the way of the linker.
 DROPPED = (".modinfo", ".discard*", ".note*", ".initcall*", ".eh_frame")
 
@@ -234,7 +236,7 @@ class Program:
         objects += [kernel.out / routine for routine in routines]
         run([kernel.tool("ld"), "-r", "-o", whole, *objects], f"linking {name}")
         dropped = [f"--remove-section={section}" for section in DROPPED]
-        kernel.copy_object(whole, made, f"--keep-global-symbol={EXPORTED}", *dropped)
+        kernel.copy_object(whole, made, f"--keep-global-symbol={EXPORTED}", RENAMED, *dropped)
         kernel.copy_object(made, made, "--prefix-symbols=k_")
         imported = [f"--redefine-sym=k_{symbol}={symbol}" for symbol in self.imported]
         side = f"--redefine-sym=k_{EXPORTED}={as_name or name}_side"

@@ -8,17 +8,21 @@
 
 #include "../replay.h"
 
-/* Copies, and does not drain. */
+/* None of them drains. */
 struct copy_routine {
 	const char *name;
 	void (*copy)(void *to, const void *from, unsigned long n);
+	/* @nr copies of 64 bytes, a constant, from one place to places @apart. */
+	void (*copy_64)(void *to, const void *from, unsigned long nr, unsigned long apart);
 };
 
 /* One kernel. Only side.layout is there. */
 struct copy_side {
 	struct replay_side side;
 	const struct copy_routine *routines;	/* up to one without a name */
-	void *memcpy;	/* its code, which begins with a jump if the CPU lacks FSRM */
 };
+
+/* In the code of all kernels; returns the names of the features that it has used. */
+const char *patch_kernels(void);
 
 #endif

@@ -3,7 +3,6 @@
  * The copy replay: the base's routines and what the other kernels add to them,
  * compared with what the C library copies, and raced to memory in no cache.
  */
-#include <cpuid.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -13,7 +12,6 @@
 #define MAX_COPY	(2 * MIB)
 #define LINE		64UL
 #define SHIFTED		8UL		/* bytes from the start of a line */
-#define NR_SIZES	16		/* 64 bytes to 2 MiB */
 
 const char usage[] =
 "usage: copy check [CASES [SEED]]             compare every byte\n"
@@ -26,28 +24,25 @@ static struct routine {
 	bool may_differ;	/* a peer's: that is reported, and no failure */
 } routines[16];
 static unsigned int nr_routines;
+static const char *alternatives;
+
+/* What a race copies. */
+static struct row {
+	unsigned long bytes;
+	unsigned long shifted;	/* from the start of a line */
+	unsigned long apart;	/* the starts of copies of constant size; else 0 */
+} rows[64];
+static unsigned int nr_rows;
 static unsigned char *from, *to;
 static unsigned long room;		/* bytes to copy to */
-
-/* As the kernel does at boot: with FSRM, REP MOVSB stands behind a NOP instead of a jump. */
-static void patch_memcpy(unsigned char *code)
-{
-	unsigned int a, b, c, d = 0;
-
-	__get_cpuid_count(7, 0, &a, &b, &c, &d);
-	if (!(d & 1 << 4) || (*code != 0xeb && *code != 0xe9))
-		return;
-	mprotect((void *)((unsigned long)code & -4096UL), 8192, PROT_READ | PROT_WRITE | PROT_EXEC);
-	memcpy(code, *code == 0xeb ? "\x66\x90" : "\x0f\x1f\x44\0\0", *code == 0xeb ? 2 : 5);
-}
 
 /* The base has all but memcpy_nt(). */
 void prepare_kernels(void)
 {
+	alternatives = patch_kernels();
 	for (unsigned int i = 0; i < nr_kernels; i++) {
 		const struct copy_side *side = (const struct copy_side *)kernels[i].side;
 
-		patch_memcpy(side->memcpy);
 		for (const struct copy_routine *r = side->routines; r->name; r++) {
 			struct routine *made = &routines[nr_routines];
 
@@ -66,7 +61,7 @@ void describe_program(void)
 {
 	for (unsigned int i = 0; i < nr_routines; i++)
 		printf("%s%s", i ? ", " : "", routines[i].name);
-	printf("\n");
+	printf("\nalternatives: %s\n", *alternatives ? alternatives : "none");
 }
 
 static const char *name_routine(unsigned int runner)
@@ -93,17 +88,23 @@ static int check_copy(unsigned char *want, unsigned long shift, unsigned long sh
 
 	memset(want, 0xa5, bytes);
 	memcpy(want + LINE + shift, from + shift_from, n);
-	for (unsigned int i = 0; i < nr_routines; i++) {
-		crash_kernel = routines[i].name;
+	/* 64 bytes also as a constant */
+	for (unsigned int i = 0; i < (n == LINE ? 2 : 1) * nr_routines; i++) {
+		const struct routine *r = &routines[i % nr_routines];
+
+		crash_kernel = r->name;
 		memset(to, 0xa5, bytes);
-		routines[i].kernel.copy(to + LINE + shift, from + shift_from, n);
+		if (i < nr_routines)
+			r->kernel.copy(to + LINE + shift, from + shift_from, n);
+		else
+			r->kernel.copy_64(to + LINE + shift, from + shift_from, 1, 0);
 		stream_end();
 		if (!memcmp(to, want, bytes))
 			continue;
-		printf("%s %s: %lu bytes to offset %lu, from offset %lu\n",
-		       routines[i].may_differ ? "differs" : "DIFFERS", routines[i].name, n, shift,
-		       shift_from);
-		bad |= !routines[i].may_differ;
+		printf("%s %s: %lu bytes%s to offset %lu, from offset %lu\n",
+		       r->may_differ ? "differs" : "DIFFERS", r->name, n,
+		       i < nr_routines ? "" : ", a constant,", shift, shift_from);
+		bad |= !r->may_differ;
 	}
 	return bad;
 }
@@ -131,38 +132,58 @@ static int run_check(int nr, char **words)
 	return bad;
 }
 
-/* Each size aligned, then shifted and with a byte more. */
-#define SHIFT(row)	((row) / NR_SIZES * SHIFTED)
-#define BYTES(row)	((LINE << (row) % NR_SIZES) + (row) / NR_SIZES)
+static void list_rows(void)
+{
+	/* A half line from the start of one, 64 bytes lie across two lines. */
+	static const unsigned long shifts[] = { 0, SHIFTED, LINE / 2 };
+	static const unsigned long distances[] = { LINE, 2 * LINE, 4 * LINE, 4096 };
+
+	/* Each size aligned, then shifted and with a byte more. */
+	for (unsigned long shift = 0; shift <= SHIFTED; shift += SHIFTED)
+		for (unsigned long n = LINE; n <= MAX_COPY; n *= 2)
+			rows[nr_rows++] = (struct row) { n + !!shift, shift, 0 };
+	for (unsigned int i = 0; i < 3; i++)
+		for (unsigned int j = 0; j < 4; j++)
+			rows[nr_rows++] = (struct row) { LINE, shifts[i], distances[j] };
+}
 
 static void time_one(unsigned int row, unsigned int runner, double *figures)
 {
-	unsigned long n = BYTES(row);
-	unsigned long step = (SHIFT(row) + n + LINE - 1) / LINE * LINE, nr = room / step;
-	unsigned char *at = to + SHIFT(row);
+	const struct row *r = &rows[row];
+	const struct copy_routine *kernel = &routines[runner].kernel;
+	unsigned long lines = (r->shifted + r->bytes + LINE - 1) / LINE * LINE;
+	unsigned long step = r->apart ?: lines, nr = (room - lines) / step + 1;
+	unsigned char *at = to + r->shifted;
 	double start;
 
 	/* Every run starts alike, with none of the memory in a cache. */
 	stream(to, room);
 	stream_end();
 	start = cpu_time();
-	for (unsigned long i = 0; i < nr; i++, at += step)
-		routines[runner].kernel.copy(at, from, n);
+	if (r->apart)
+		kernel->copy_64(at, from, nr, step);
+	else
+		for (unsigned long i = 0; i < nr; i++, at += step)
+			kernel->copy(at, from, r->bytes);
 	stream_end();
-	*figures = (cpu_time() - start) / ((double)nr * n / LINE);
+	*figures = (cpu_time() - start) / ((double)nr * r->bytes / LINE);
 }
 
 static void write_row(FILE *json, unsigned int row)
 {
-	fprintf(json, "\"mib\": %lu, \"bytes\": %lu, \"shifted\": %lu, ", room / MIB, BYTES(row),
-		SHIFT(row));
+	const struct row *r = &rows[row];
+
+	fprintf(json, "\"mib\": %lu, \"bytes\": %lu, \"shifted\": %lu, ", room / MIB, r->bytes,
+		r->shifted);
+	if (r->apart)
+		fprintf(json, "\"apart\": %lu, ", r->apart);
 }
 
 static int run_copy_race(int nr, char **words)
 {
-	const struct race race = {
+	struct race race = {
 		.unit = "ns of CPU time per 64 bytes",
-		.nr_rows = 2 * NR_SIZES,
+		.alternatives = alternatives,
 		.nr_runners = nr_routines,
 		.rounds = read_rounds(nr, words, 1),
 		.figures = { "samples" },
@@ -171,6 +192,8 @@ static int run_copy_race(int nr, char **words)
 		.time_one = time_one,
 	};
 
+	list_rows();
+	race.nr_rows = nr_rows;
 	open_memory(read_within(nr, words, 0, 256, 65536, "a race takes MiB:") * MIB);
 	if (room < 4 * MAX_COPY)
 		die("a race takes MiB: %lu or more", 4 * MAX_COPY / MIB);

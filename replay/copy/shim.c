@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Kernel side of the copy replay: the ways in which a kernel can copy. The kernel
- * replaces some instructions when it boots. main.c does so in memcpy(); the others
- * are as compiled: clean_cache_range() uses CLFLUSH, not CLWB.
+ * Kernel side of the copy replay: the ways in which a kernel can copy.
  */
 #include <linux/mm.h>
 #include <linux/string.h>
@@ -15,40 +13,55 @@
 
 struct cpuinfo_x86 boot_cpu_data = { .x86_clflush_size = 64 };
 
-static void copy_memcpy(void *to, const void *from, unsigned long n)
-{
-	memcpy(to, from, n);
-}
-
-static void copy_nontemporal(void *to, const void *from, unsigned long n)
-{
-	if (copy_to_nontemporal(to, from, n))
-		__builtin_trap();
-}
-
-static void copy_flushcache(void *to, const void *from, unsigned long n)
-{
-	__memcpy_flushcache(to, from, n);
-}
+#define checked_nontemporal(to, from, n)				\
+	do {								\
+		if (copy_to_nontemporal(to, from, n))			\
+			__builtin_trap();				\
+	} while (0)
 
 #ifdef memcpy_nt
-static void copy_nt(void *to, const void *from, unsigned long n)
-{
-	if (n == 64)
-		memcpy_nt(to, from, 64);
-	else if (n == 128)
-		memcpy_nt(to, from, 128);
-	else
-		memcpy_nt(to, from, n);
-}
+#define mixed_nt(to, from, n)						\
+	do {								\
+		if (n == 64)						\
+			memcpy_nt(to, from, 64);			\
+		else if (n == 128)					\
+			memcpy_nt(to, from, 128);			\
+		else							\
+			memcpy_nt(to, from, n);				\
+	} while (0)
 #endif
 
-static const struct copy_routine routines[] = {
-	{ "memcpy", copy_memcpy },
-	{ "copy_to_nontemporal", copy_nontemporal },
-	{ "__memcpy_flushcache", copy_flushcache },
+/* The barrier makes each copy load its source, as a caller that has another one each time. */
+#define DEFINE_COPY(routine)						\
+static void copy_##routine(void *to, const void *from, unsigned long n)	\
+{									\
+	routine(to, from, n);						\
+}									\
+									\
+static void copy_64_##routine(void *to, const void *from,		\
+			      unsigned long nr, unsigned long apart)	\
+{									\
+	for (; nr--; to += apart) {					\
+		routine(to, from, 64);					\
+		barrier();						\
+	}								\
+}
+
+DEFINE_COPY(memcpy)
+DEFINE_COPY(checked_nontemporal)
+DEFINE_COPY(__memcpy_flushcache)
 #ifdef memcpy_nt
-	{ "memcpy_nt", copy_nt },
+DEFINE_COPY(mixed_nt)
+#endif
+
+#define ROUTINE(name, routine)	{ name, copy_##routine, copy_64_##routine }
+
+static const struct copy_routine routines[] = {
+	ROUTINE("memcpy", memcpy),
+	ROUTINE("copy_to_nontemporal", checked_nontemporal),
+	ROUTINE("__memcpy_flushcache", __memcpy_flushcache),
+#ifdef memcpy_nt
+	ROUTINE("memcpy_nt", mixed_nt),
 #endif
 	{ }
 };
@@ -65,5 +78,4 @@ struct copy_side replay_side = {
 		.layout = &layout,
 	},
 	.routines = routines,
-	.memcpy = __memcpy,
 };

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The copy replay: every byte arrives, by each routine, and a copy that is wrong is found."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,37 @@ from harness.replay.copy import PROGRAM
 
 NAMES = ["memcpy", "copy_to_nontemporal", "__memcpy_flushcache", "memcpy_nt"]
 UNCACHED = "arch/x86/lib/copy_user_uncached_64"
+# What the kernels' code has alternatives for, and the program applies.
+FEATURES = ("CLFLUSHOPT", "CLWB", "FSRM")
+FAULT = "#include <asm/string.h>\n#undef arch_memcpy_nt\n#define arch_memcpy_nt(dst, src, n) "
+
+
+def list_features() -> list[str]:
+    """Return the features that this CPU has."""
+    flags = Path("/proc/cpuinfo").read_text().partition("\nflags")[2].partition("\n")[0].split()
+    return [name for name in FEATURES if name.lower() in flags]
+
+
+def check_fault(lab: Lab, folder: Path, fault: str) -> "subprocess.CompletedProcess[str]":
+    """Compare in a program whose series has another memcpy_nt()."""
+    before, after = lab.pair(PROGRAM)
+    header, made = folder / "fault.h", after.out / "shim.o"
+    header.write_text(f"{FAULT}{fault}\n")
+    words = after.out, PROGRAM.folder / "shim.c", made, f"-I{PROGRAM.folder}"
+    try:
+        compile_like_mm_init(*words, "-include", str(header))
+        mutant = PROGRAM.link_side(after, "mutant", "series")
+    finally:
+        compile_like_mm_init(*words)
+    sides = [PROGRAM.link_side(before, "base"), mutant]
+    return replay(PROGRAM.link_program(after, sides, after.out / "fault"), "check", "2000")
 
 
 @pytest.mark.parametrize("name", choose(PROGRAM.configs, ("default",)))
 def test_every_byte(lab: Lab, name: str) -> None:
-    assert replay(lab.replay(PROGRAM, name), "info").stdout.startswith(f"{', '.join(NAMES)}\n")
+    told = replay(lab.replay(PROGRAM, name), "info").stdout.splitlines()
+    applied = ", ".join(list_features()) or "none"
+    assert told[:2] == [", ".join(NAMES), f"alternatives: {applied}"]
     done = replay(lab.replay(PROGRAM, name), "check")
     assert not done.returncode and "every byte as it must be" in done.stdout, done
 
@@ -35,31 +62,32 @@ def test_wrong_word_is_found(lab: Lab) -> None:
 
 
 def test_short_copy_is_found(lab: Lab, tmp_path: Path) -> None:
-    before, after = lab.pair(PROGRAM)
-    fault = tmp_path / "fault.h"
-    fault.write_text(
-        "#include <asm/string.h>\n#undef arch_memcpy_nt\n"
-        "#define arch_memcpy_nt(dst, src, n) __memcpy(dst, src, (n) - !!(n))\n"
-    )
-    folder, made = PROGRAM.folder, after.out / "shim.o"
-    words = after.out, folder / "shim.c", made, f"-I{folder}"
-    try:
-        compile_like_mm_init(*words, "-include", str(fault))
-        mutant = PROGRAM.link_side(after, "mutant", "series")
-    finally:
-        compile_like_mm_init(*words)
-    sides = [PROGRAM.link_side(before, "base"), mutant]
-    done = replay(PROGRAM.link_program(after, sides, after.out / "short"), "check")
+    done = check_fault(lab, tmp_path, "__memcpy(dst, src, (n) - !!(n))")
     assert done.returncode == 1 and "DIFFERS memcpy_nt: 1 bytes to" in done.stdout
+    assert "DIFFERS memcpy_nt: 64 bytes, a constant, to" in done.stdout
     assert "DIFFERS copy" not in done.stdout
+
+
+@pytest.mark.parametrize("feature", ["CLWB", "SMAP"])
+def test_alternative_runs_where_it_may(lab: Lab, tmp_path: Path, feature: str) -> None:
+    trap = f'alternative("", "ud2", X86_FEATURE_{feature})'
+    done = check_fault(lab, tmp_path, f"({{ {trap}; __memcpy(dst, src, n); }})")
+    if feature in list_features():
+        assert done.returncode == 3 and "the code of memcpy_nt hit BUG()" in done.stderr
+    else:
+        assert not done.returncode, done
 
 
 def test_race(lab: Lab, tmp_path: Path) -> None:
     samples = race(lab.replay(PROGRAM), tmp_path, "race", "8", rounds=1)
     sizes = [64 << n for n in range(16)]
-    every = sizes + [size + 1 for size in sizes]
-    assert [result["bytes"] for result in samples["results"]] == every
+    rows = [(size + shift // 8, shift, 0) for shift in (0, 8) for size in sizes]
+    rows += [(64, shift, apart) for shift in (0, 8, 32) for apart in (64, 128, 256, 4096)]
+    found = [(one["bytes"], one["shifted"], one.get("apart", 0)) for one in samples["results"]]
+    assert found == rows
+    assert samples["alternatives"] == ", ".join(list_features())
     assert all(list(result["samples"]) == NAMES for result in samples["results"])
     told = copy.format_table(samples)
     assert "\n2 MiB " in told and "\n64 bytes + 1, shifted by 8 " in told
+    assert "\n64 bytes, shifted by 32, 4096 apart " in told
     assert copy.format_verdict(samples).startswith("copy: memcpy_nt is ")
