@@ -35,6 +35,7 @@ from harness.replay.samples import (
 # The runs that the tables show, by CPU.
 SAPPHIRE_RAPIDS = "Sapphire Rapids"
 ZEN_3 = "Zen 3"
+ZEN_4 = "Zen 4"
 RUNS = {
     SAPPHIRE_RAPIDS: {
         "replay": "2026-11-21-sapphire-rapids-v2",
@@ -43,7 +44,8 @@ RUNS = {
     },
     ZEN_3: dict.fromkeys(("replay", "parallel", "demotion", "copy"), "2026-11-24-zen-3")
     | dict.fromkeys(("boot", "online", "hugetlb"), "2026-11-24-zen-3-range"),
-    "Zen 4": dict.fromkeys(("replay", "parallel", "demotion", "copy"), "2026-11-24-zen-4")
+    ZEN_4: dict.fromkeys(("replay", "parallel", "demotion"), "2026-11-24-zen-4")
+    | {"copy": "2026-11-25-zen-4"}
     | dict.fromkeys(("boot", "online", "hugetlb"), "2026-11-24-zen-4-final"),
     "Zen 5": dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
 }
@@ -58,7 +60,16 @@ ORDERS = {
     (18, False): "18 (1 GiB)",
     (9, True): "9, deduplicated",
 }
-COPIES = {64: "64", 256: "256", 2**10: "1K", 2**12: "4K", 2**16: "64K", 2**21: "2M"}
+COPIES = {
+    64: "64",
+    256: "256",
+    512: "512",
+    2**11: "2K",
+    2**12: "4K",
+    2**13: "8K",
+    2**16: "64K",
+    2**21: "2M",
+}
 PICTURE = RESULTS / "replay.png"
 MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", re.S)
 Row = Sequence[str]
@@ -235,16 +246,45 @@ def list_demotion() -> list[Row]:
     return rows
 
 
-def list_copies() -> list[Row]:
-    """Return what each way to copy takes for 64 bytes, by size, for some sizes."""
-    runners = list_runners(load(ZEN_3, "copy")["results"][0])
-    short = [name.replace("copy_to_", "to_").replace("__memcpy_", "") for name in runners]
-    rows: list[Row] = [("bytes", *short)]
+def list_sizes(cpus: Iterable[str]) -> Iterable[tuple[str, list[Result]]]:
+    """Yield for some sizes, aligned and shifted, the name and what each CPU took."""
     for size, name in COPIES.items():
         for shifted in (False, True):
-            result = find_one(ZEN_3, "copy", bytes=size + shifted, shifted=8 * shifted)
-            times = [f"{find_time(result, one):.1f}" for one in runners]
-            rows.append((f"{name}{', shifted' * shifted}", *times))
+            wanted = {"bytes": size + shifted, "shifted": 8 * shifted, "apart": None}
+            found = [find_one(cpu, "copy", **wanted) for cpu in cpus]
+            yield f"{name}{', shifted' * shifted}", found
+
+
+def tell_copy(result: Result) -> str:
+    """Return what memcpy() and memcpy_nt() take for 64 bytes."""
+    before, after = (find_time(result, one) for one in ("memcpy", "memcpy_nt"))
+    return f"{before:.2f} -> {after:.2f}"
+
+
+def list_copies() -> list[Row]:
+    """Return what memcpy() and memcpy_nt() take, by size, on each CPU."""
+    cpus = list_cpus("copy")
+    told = [(name, *map(tell_copy, found)) for name, found in list_sizes(cpus)]
+    return [("bytes", *cpus), *told]
+
+
+def list_ways() -> list[Row]:
+    """Return what each of the kernel's ways to copy takes, by size, on the newest record."""
+    runners = list_runners(load(ZEN_4, "copy")["results"][0])
+    rows: list[Row] = [("bytes", *runners)]
+    for name, [result] in list_sizes([ZEN_4]):
+        rows.append((name, *(f"{find_time(result, one):.2f}" for one in runners)))
+    return rows
+
+
+def list_isolated() -> list[Row]:
+    """Return what an inline copy of 64 bytes takes; older records have no such rows."""
+    rows: list[Row] = [("apart", "aligned", "shifted by 8", "across two lines")]
+    for apart in (64, 128, 256, 4096):
+        found = [
+            find_one(ZEN_4, "copy", bytes=64, shifted=shift, apart=apart) for shift in (0, 8, 32)
+        ]
+        rows.append((str(apart), *map(tell_copy, found)))
     return rows
 
 
@@ -268,6 +308,8 @@ MARKDOWN: dict[str, Callable[[], list[Row]]] = {
     "small": list_small,
     "demotion": list_demotion,
     "copies": list_copies,
+    "isolated": list_isolated,
+    "ways": list_ways,
     "topics": list_patches,
 }
 
@@ -305,6 +347,7 @@ MAILS: tuple[tuple[str, Callable[[], list[Row]]], ...] = (
     ("zone-device-memmap/0000-*", lambda: list_short(list_replay())),
     ("zone-device-memmap/0000-*", list_v11),
     ("zone-device-memmap/*-x86-string-Implement-*", list_copies),
+    ("zone-device-memmap/*-x86-string-Implement-*", list_isolated),
     ("zone-device-memmap/*-mm-copy-the-ZONE_DEVICE-*", lambda: list_brief(list_orders())),
     ("parallel-memmap/0000-*", lambda: list_short(list_parallel())),
     ("parallel-memmap/0000-*", lambda: list_brief(list_small())),
