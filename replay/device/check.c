@@ -8,6 +8,8 @@
 #define GUARD		512UL			/* entries on either side */
 #define START_PFN	(1UL << 24)		/* aligned to every order */
 #define MAX_PAGES	(4UL << 18)
+/* The most, at order 0, whose struct pages the series leaves in the caches */
+#define MOST_CACHED	(4 * MIB / layout->page_struct_size)
 
 bool beside;
 static struct {
@@ -80,9 +82,11 @@ static void check_lengths(struct replay_case *c)
 	/* Threads take a section or a compound page at least. */
 	unsigned long many = compound < section ? nr_threads * section + section / 2 :
 						  3 * compound;
-	const unsigned long lengths[] = { 0, compound, 2 * compound, many };
+	const unsigned long lengths[] = {
+		0, compound, 2 * compound, many, MOST_CACHED, MOST_CACHED + 1
+	};
 
-	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+	for (size_t i = 0; i < (c->order ? 4 : 6); i++) {
 		c->nr_pages = c->reserve + c->offset + lengths[i];
 		check_poisons(c);
 	}
@@ -153,6 +157,8 @@ static struct replay_case random_case(uint64_t seed, unsigned long number)
 		c.start_pfn += below(&state, compound);
 	c.nr_pages = below(&state, 1 + ((unsigned long)nr_threads << 14 >> c.order));
 	c.nr_pages = (c.nr_pages + below(&state, 3)) << c.order;
+	if (!c.order && below(&state, 2))
+		c.nr_pages += MOST_CACHED;
 	if (!below(&state, 8))	/* the last compound goes past the end */
 		c.nr_pages += below(&state, compound);
 	if (below(&state, 2)) {
