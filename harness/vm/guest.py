@@ -110,7 +110,7 @@ class Guest:
             # The guest's clocks then advance by one nanosecond for each instruction. When it
             # waits, they jump ahead.
             command += ["-icount", "shift=0,sleep=off"]
-        words = [f"console={machine.console}", "ignore_loglevel", "printk.devkmsg=on", "panic=-1"]
+        words = [f"console={machine.console}", "ignore_loglevel", "panic=-1"]
         words += ['dyndbg="func memmap_init_zone_device +p"']
         words += [f"zdm.devices={','.join(map(str, self.devices))}"] * bool(number)
         words += [self.words] + [machine.tcg] * (not native)
