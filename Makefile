@@ -2,7 +2,7 @@
 
 # An empty BUILD= is the default, here as in harness/core/options.py.
 override BUILD := $(or $(BUILD),build)
-export BUILD SIZE REBINDS BOOTS RUNS LINUX PEER ARCH ACCEL JOBS AUTHOR KERNEL GDB CELL
+export BUILD SIZE REBINDS BOOTS RUNS LINUX PEER CONFIG ARCH ACCEL JOBS AUTHOR KERNEL GDB CELL
 
 # The shell takes the folder from the environment, so that no path is split.
 PYTHON = "$$BUILD/venv/bin/python" -B
@@ -76,6 +76,7 @@ help:
 	@echo 'RUNS=5       processes of each race of a replay; the tables show their medians and their range'
 	@echo 'LINUX=path   a git clone of the kernel to take the base from (else Debian'\''s source package)'
 	@echo 'PEER=name    another proposal for make replay to compare and race: a folder of patches, an mbox, or a commit of LINUX'
+	@echo 'CONFIG=debian  the configuration of the kernels of a replay: Debian'\''s own, or default, that of the VM, or another that it has'
 	@echo 'ARCH=x86_64  or arm64: what make bench and its stages measure; arm64 is cross-compiled and always emulated'
 	@echo 'ACCEL=tcg    tcg, kvm, or icount, which emulates and counts instructions (else KVM if a probe boot works, or TCG)'
 	@echo 'KERNEL=series  or base: the kernel of make shell'

@@ -15,9 +15,17 @@
 #include "replay.h"
 
 struct cpumask __cpu_online_mask, __cpu_possible_mask;
+#ifdef CONFIG_CPUMASK_OFFSTACK
+cpumask_var_t node_to_cpumask_map[] = { [0 ... MAX_NUMNODES - 1] = &__cpu_online_mask };
+#else
 cpumask_var_t node_to_cpumask_map[MAX_NUMNODES];
+#endif
 struct workqueue_struct *system_dfl_wq;
 unsigned int __num_possible_cpus = NR_CPUS;
+#if NR_CPUS > BITS_PER_LONG
+/* A kernel that is built for thousands of CPUs learns at boot how many there can be. */
+unsigned int nr_cpu_ids = BITS_PER_LONG;
+#endif
 
 /* padata_init() allocates its works, once, and would like to hear of hotplug. */
 void *__kmalloc_noprof(DECL_TOKEN_PARAMS(size, token), gfp_t flags)
@@ -131,6 +139,8 @@ static void set_online_cpus(unsigned int nr)
 		__cpumask_set_cpu(i, &__cpu_online_mask);
 	task.cpus_ptr = &task.cpus_mask;
 	cpumask_copy(&task.cpus_mask, &__cpu_online_mask);
+#ifndef CONFIG_CPUMASK_OFFSTACK
 	for (i = 0; i < MAX_NUMNODES; i++)
 		cpumask_copy(node_to_cpumask_map[i], &__cpu_online_mask);
+#endif
 }

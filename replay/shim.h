@@ -10,6 +10,8 @@
 #include "replay.h"
 
 #ifdef CONFIG_X86
+#include "thunks.h"
+
 #include <asm/processor.h>
 /* All zero: no feature bit set, four-level page tables. */
 struct cpuinfo_x86 boot_cpu_data;

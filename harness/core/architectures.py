@@ -71,6 +71,10 @@ X86_64 = Architecture(
         "__memcpy_flushcache": "arch/x86/lib/usercopy_64.o",
         "__sw_hweight64": "arch/x86/lib/hweight.o",
         "int_sqrt": "lib/math/int_sqrt.o",
+        # What a kernel for more CPUs than a word has bits does not inline.
+        "__bitmap_weight": "lib/bitmap.o",
+        "_find_next_bit": "lib/find_bit.o",
+        "__list_add_valid_or_report": "lib/list_debug.o",
     },
 )
 ARM64 = Architecture(

@@ -87,11 +87,12 @@ class Apt:
         self.folder, self.kind = folder, kind
         self.options: list[str | Path] = ["-q", "-c", folder / "apt.conf"]
 
-    def find_version(self, package: str, suites: Sequence[str]) -> str:
+    def find_version(self, package: str, suites: Sequence[str], wanted: str = "") -> str:
         """Return the version of the package in the first of suites that offers it.
 
-        It then leaves that suite's list loaded for fetch(). Raises NotOffered when no suite offers
-        the package. Raises UserError with apt's first complaint when a list could not be read.
+        Of several, that is the latest one that begins as wanted, if any does. It then leaves that
+        suite's list loaded for fetch(). Raises NotOffered when no suite offers the package. Raises
+        UserError with apt's first complaint when a list could not be read.
         """
         trouble = ""
         target = "Packages" if self.kind == "deb" else "Sources"
@@ -110,8 +111,9 @@ class Apt:
                     continue
                 shown = run(["apt-cache", *self.options, "madison", package], "apt-cache")
                 rows = [row.split("|") for row in shown.splitlines() if row.count("|") == 2]
-                if rows:
-                    return rows[0][1].strip()
+                found = [row[1].strip() for row in rows]
+                if found:
+                    return next((one for one in found if one.startswith(wanted)), found[0])
         if trouble:
             raise UserError(f"cannot look for {package} in Debian: check the network ({trouble})")
         raise NotOffered(f"Debian ({', '.join(suites)}) does not offer {package}")

@@ -24,7 +24,7 @@ class Options:
     architecture of the guest. accel is one of ACCELS. It is empty, or boots None, where the harness
     is to choose. peer is a folder, a commit or empty. kernel is the one of make shell, and gdb says
     that it waits for a debugger. author is for make outbox, cell for make config. runs is how many
-    processes race in a replay.
+    processes race in a replay, and config names the configuration of its kernels.
     """
 
     gib: int
@@ -42,6 +42,7 @@ class Options:
     author: str = ""
     cell: str = ""
     runs: int = 5
+    config: str = "debian"
 
     def name_result(self, target: str) -> Path:
         """Return the folder that holds what a target of make measured in the VM."""
@@ -102,4 +103,5 @@ def read_options(env: Mapping[str, str] = os.environ) -> Options:
         author=env.get("AUTHOR") or "",
         cell=env.get("CELL") or "",
         runs=read_count(env, "RUNS", 5, 100),
+        config=env.get("CONFIG") or "debian",
     )

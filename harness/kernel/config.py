@@ -12,9 +12,17 @@ from harness.core.architectures import ARM64, X86_64
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
 from harness.core.options import Options
+from harness.kernel.source import fetch_config
 from harness.kernel.toolchain import Toolchain
 
 CONFIGS = ROOT / "configs"
+# Of Debian's options, those that the code under test or its speed depends on.
+MATTERING = (
+    *("CALL_PADDING", "DEFERRED_STRUCT_PAGE_INIT", "FORTIFY_SOURCE", "FUNCTION_TRACER", "HZ"),
+    *("HUGETLB_PAGE_OPTIMIZE_VMEMMAP", "INIT_ON_ALLOC_DEFAULT_ON", "JUMP_LABEL", "MEMCG"),
+    *("MITIGATION_RETHUNK", "MITIGATION_RETPOLINE", "MITIGATION_SLS", "NODES_SHIFT", "NR_CPUS"),
+    *("PREEMPT_DYNAMIC", "STACKPROTECTOR_STRONG", "UBSAN_BOUNDS", "VIRTIO_MEM", "X86_KERNEL_IBT"),
+)
 GUEST = ("common", "zone_device", "disks", "guest")
 
 
@@ -22,7 +30,8 @@ GUEST = ("common", "zone_device", "disks", "guest")
 class KernelConfig:
     """A kernel's configuration and tools: allnoconfig, then fragments, then lines.
 
-    If a symbol is set twice, the last line counts. args are more arguments for each make.
+    With debian, Debian's own configuration stands in for allnoconfig. If a symbol is set twice, the
+    last line counts. args are more arguments for each make.
     """
 
     name: str
@@ -30,11 +39,16 @@ class KernelConfig:
     lines: tuple[str, ...] = ()
     tools: Toolchain = Toolchain()
     args: tuple[str, ...] = ()
+    debian: bool = False
 
     def text(self) -> str:
         """Return all fragments and lines as one text."""
         files = [(CONFIGS / f"{name}.config").read_text() for name in self.fragments]
         return "".join([*files, *(f"{line}\n" for line in self.lines)])
+
+    def read_all(self, options: Options) -> str:
+        """Return Debian's configuration, where it is the start, and the text behind it."""
+        return (fetch_config(options).read_text() if self.debian else "") + self.text()
 
     def missing(self) -> list[str]:
         """Return the programs that it needs but that are not installed."""
@@ -59,6 +73,7 @@ def find_vanished(fragment: str, config: str) -> list[str]:
     `make olddefconfig` and allnoconfig silently drop an option whose dependencies are not met.
     """
     have = set(config.splitlines())
+    known = {line.partition("=")[0] for line in have}
     asked = {
         match[1]: match[0]
         for match in re.finditer(r"^(?:# )?(CONFIG_\w+)(?:=.*| is not set)$", fragment, re.M)
@@ -66,20 +81,29 @@ def find_vanished(fragment: str, config: str) -> list[str]:
     return [
         line
         for symbol, line in asked.items()
-        if (f"\n{symbol}=" in f"\n{config}" if line.endswith(" is not set") else line not in have)
+        if (symbol in known if line.endswith(" is not set") else line not in have)
     ]
 
 
 def configure(
     options: Options, config: KernelConfig, source: Path, out: Path, what: str, more: str = ""
 ) -> None:
-    """Write out/.config for source from config and more; Raises UserError when a line vanishes."""
+    """Write out/.config for source from config and more; Raises UserError when a line vanishes.
+
+    Of Debian's lines, those of another compiler may: out/vanished lists them.
+    """
     out.mkdir(parents=True, exist_ok=True)
-    fragment = config.text() + more
-    (out / "fragment").write_text(fragment)
-    args = (f"KCONFIG_ALLCONFIG={out / 'fragment'}", "allnoconfig")
+    whole, asked = config.read_all(options) + more, config.text() + more
+    (out / "fragment").write_text(whole)
+    start = "alldefconfig" if config.debian else "allnoconfig"
+    args = (f"KCONFIG_ALLCONFIG={out / 'fragment'}", start)
     config.tools.make(options, source, out, f"configuring {what}", *args)
-    if gone := find_vanished(fragment, (out / ".config").read_text()):
+    made = (out / ".config").read_text()
+    if config.debian:
+        (out / "vanished").write_text("\n".join(find_vanished(whole, made)) + "\n")
+        matter = rf"^CONFIG_(?:{'|'.join(MATTERING)})=.*\n"
+        asked = "".join(re.findall(matter, whole, re.M)) + asked
+    if gone := find_vanished(asked, made):
         (out / ".config").unlink()
         raise UserError(
             f"{', '.join(gone)} vanished from the configuration of {what}: "

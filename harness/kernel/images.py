@@ -72,7 +72,11 @@ def build_kernel(
         for made, kept in {image: "image", **KEPT}.items():
             shutil.copyfile(out / made, new / kept)
 
-    key = [git(source, "rev-parse", "HEAD^{tree}"), config.text(), config.tools.version()]
+    key = [
+        git(source, "rev-parse", "HEAD^{tree}"),
+        config.read_all(options),
+        config.tools.version(),
+    ]
     kept = keep(options.build / "kernels", label, key, make, ("image", *KEPT.values()))
     drop_others(kept)
     return Kernel(label, (kept / "release").read_text().strip(), kept / "image", arch)

@@ -6,6 +6,7 @@ with `git clone --shared`. Without LINUX= it comes from Debian's package linux-s
 Debian does not offer that, from the kernel's own repository.
 """
 
+import lzma
 import re
 import shutil
 from collections.abc import Sequence
@@ -23,6 +24,8 @@ from harness.core.stages import run_stage
 RELEASE = "7.3"
 TAG = "v7.3-rc7"
 PACKAGE = f"linux-source-{RELEASE}"
+CONFIG_PACKAGE = f"linux-config-{RELEASE}"
+CONFIG_FILE = f"usr/src/{CONFIG_PACKAGE}/config.amd64_none_amd64.xz"
 SUITES = ("experimental", "sid", "trixie-backports")
 # The kernel's own repository, for the time when Debian no longer offers the package.
 UPSTREAM = "https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git"
@@ -115,6 +118,28 @@ def fetch_base(fetched: Path, made: Path) -> None:
             raise UserError(f"{reason}, and {error}: check the network, or {other}") from None
     except UserError as error:
         raise UserError(f"{error}, or {other}") from None
+
+
+def fetch_config(options: Options) -> Path:
+    """Return the file with Debian's own configuration for amd64, which is fetched once.
+
+    Raises UserError, which is NotOffered on a system that is not Debian, when it cannot be.
+    """
+    kept = options.build / "debian.config"
+    if not kept.exists():
+        with replace(kept) as new, scratch(options.build / "apt.tmp") as fetched:
+            try:
+                apt = Apt(fetched)
+                found = apt.find_version(CONFIG_PACKAGE, SUITES, TAG[1:].replace("-", "~"))
+                announce(f"fetching {CONFIG_PACKAGE} {found}")
+                deb = apt.fetch(CONFIG_PACKAGE, found)
+            except UserError as error:
+                advice = "or choose another configuration with CONFIG=default"
+                raise type(error)(f"no configuration of Debian: {error}, {advice}") from None
+            run(["dpkg-deb", "--extract", deb, fetched / "package"], "unpacking the package")
+            text = lzma.decompress((fetched / "package" / CONFIG_FILE).read_bytes()).decode()
+            new.write_text(f"# {CONFIG_PACKAGE} {found}\n{text}")
+    return kept
 
 
 def check_base(base: Path) -> None:

@@ -8,11 +8,11 @@ that come online, and pages of 1 GiB that boot has set aside.
 from collections.abc import Sequence
 from functools import partial
 
-from harness.replay.build import CLANG, REPLAY, TRACED, Program, vary
+from harness.replay.build import CLANG, DEBIAN, REPLAY, TRACED, Program, vary
 from harness.replay.run import Replay
 from harness.replay.samples import Result, format_gain, format_races
 
-CONFIGS = {
+CONFIGS = {"debian": DEBIAN} | {
     config.name.removeprefix("boot-"): config
     for config in (
         # Jump labels are as in a distribution's kernel: a static key that is off costs a NOP.

@@ -71,6 +71,17 @@ TRACED = (*DEFAULT.fragments, "tracers")
 ON_ARM64 = ("common", "zone_device", "fortify")
 
 
+# What Debian's users run, by the compiler of this machine; every program has it, and shares the
+# objects. At each function's start is the NOP to which a booted kernel patches the call of ftrace,
+# and at each branch of a static key what objtool makes of it, here of one object at a time.
+DEBIAN = KernelConfig(
+    Options.config,
+    lines=("CONFIG_DEBUG_INFO_NONE=y",),
+    args=("KCFLAGS=-mnop-mcount", "delay-objtool=", "objtool-args=--hacks=jump_label"),
+    debian=True,
+)
+
+
 def vary(name: str, *lines: str, **more: Any) -> KernelConfig:
     """Return the default configuration with these lines, and more of its fields, changed."""
     return replace(DEFAULT, name=name, lines=lines, **more)
@@ -79,6 +90,7 @@ def vary(name: str, *lines: str, **more: Any) -> KernelConfig:
 CONFIGS = {
     config.name: config
     for config in (
+        DEBIAN,
         DEFAULT,
         # compound_info holds the head's address, not a mask.
         vary("pointer", *(f"# CONFIG_{symbol} is not set" for symbol in HUGETLB)),
@@ -178,7 +190,7 @@ class Program:
     def place(self, options: Options, where: Path, name: str = "default") -> Objects:
         """Return the kernel in where in configuration NAME; nothing is built yet."""
         config = self.configs[name]
-        key = digest(config.text(), config.tools.version(), str(where))
+        key = digest(config.read_all(options), config.tools.version(), str(where))
         out = options.build / "replay" / f"{config.name}-{where.name}-{key}"
         return Objects(where, config, out, options)
 
@@ -194,7 +206,9 @@ class Program:
         kernel.make("mm/mm_init.o")
         kernel.make(*(f"{part}.o" for part in self.parts))
         flags = [f"-I{folder}" for folder in (where / "mm", self.folder)]
-        compile_like_mm_init(kernel.out, self.folder / "shim.c", kernel.out / "shim.o", *flags)
+        compile_like_mm_init(
+            kernel.out, self.folder / "shim.c", kernel.out / f"{self.name}-shim.o", *flags
+        )
         return kernel
 
     def build_pair(
@@ -229,11 +243,14 @@ class Program:
         words += [f"--globalize-symbol={self.exposed}"] if self.exposed else []
         called, whole, made = (kernel.out / f"{name}{kind}.o" for kind in (".first", ".whole", ""))
         kernel.copy_object(first, called, *words)
-        objects = [kernel.out / "shim.o", called, *parts.values()]
+        objects = [kernel.out / f"{self.name}-shim.o", called, *parts.values()]
         library = kernel.config.tools.architecture.library
-        routines = [library[one] for one in sorted(kernel.list_undefined(objects) & library.keys())]
-        kernel.make(*routines)
-        objects += [kernel.out / routine for routine in routines]
+        # A routine may need another one.
+        while routines := {
+            kernel.out / library[one] for one in kernel.list_undefined(objects) & library.keys()
+        } - {*objects}:
+            kernel.make(*(str(one.relative_to(kernel.out)) for one in routines))
+            objects += sorted(routines)
         run([kernel.tool("ld"), "-r", "-o", whole, *objects], f"linking {name}")
         dropped = [f"--remove-section={section}" for section in DROPPED]
         kernel.copy_object(whole, made, f"--keep-global-symbol={EXPORTED}", RENAMED, *dropped)

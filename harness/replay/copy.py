@@ -3,7 +3,7 @@
 
 import statistics
 
-from harness.replay.build import CLANG, REPLAY, Program, vary
+from harness.replay.build import CLANG, DEBIAN, REPLAY, Program, vary
 from harness.replay.run import Replay
 from harness.replay.samples import (
     Result,
@@ -18,7 +18,7 @@ from harness.replay.samples import (
 PROGRAM = Program(
     "copy",
     REPLAY / "copy",
-    {"default": vary("copy"), "clang": vary("copy-clang", tools=CLANG)},
+    {"debian": DEBIAN, "default": vary("copy"), "clang": vary("copy-clang", tools=CLANG)},
     # Program.link_side() adds those of memcpy() and __memcpy_flushcache().
     ("arch/x86/lib/copy_user_uncached_64",),
     (),

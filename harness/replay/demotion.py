@@ -5,7 +5,7 @@ from pathlib import Path
 
 from harness.core.picture import add_legend, open_figure
 from harness.replay import plot
-from harness.replay.build import CLANG, REPLAY, Program, vary
+from harness.replay.build import CLANG, DEBIAN, REPLAY, Program, vary
 from harness.replay.run import Replay
 from harness.replay.samples import Samples, find_mean, find_ratio, find_time, list_runners
 
@@ -18,6 +18,7 @@ LINES = (
     "CONFIG_MEMORY_FAILURE=y",
 )
 CONFIGS = {
+    "debian": DEBIAN,
     "default": vary("demotion", *LINES),
     "debug": vary("demotion-debug", *LINES, "CONFIG_DEBUG_VM=y", "CONFIG_DEBUG_VM_PGFLAGS=y"),
     "clang": vary("demotion-clang", *LINES, tools=CLANG),

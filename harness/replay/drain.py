@@ -171,7 +171,7 @@ def find_undrained(obj: Path, function: str = FUNCTION, publisher: str = "") -> 
 
 def tell_peer(options: Options) -> None:
     """Say how the peer of the last `make replay` drains its stores: a note, no verdict."""
-    for obj in (options.build / "replay").glob("default-peer-*/mm/mm_init.o"):
+    for obj in (options.build / "replay").glob(f"{options.config}-peer-*/mm/mm_init.o"):
         try:
             found = find_undrained(obj)
         except UserError as error:

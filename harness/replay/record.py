@@ -23,10 +23,15 @@ REPLAYS = (DEVICE, BOOT, ONLINE, HUGETLB, PARALLEL, DEMOTION, COPY)
 
 
 def name_folder(samples: Samples) -> str:
-    """Return DATE-CPU: the microarchitecture if it is known, else the model name."""
+    """Return DATE-CPU: the microarchitecture if it is known, else the model name.
+
+    The name of a configuration that is not the default of CONFIG= is added.
+    """
     cpu = str(samples["cpu"])
     known = re.search(r" \(([^()]+)\)$", cpu)
     name = known[1] if known else cpu.split(", family")[0]
+    config, _, _ = samples["config"].rpartition(", ")
+    name += f" {config}" if config not in ("", Options.config) else ""
     return f"{samples['date']}-{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}"
 
 

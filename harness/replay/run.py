@@ -17,6 +17,7 @@ from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.kernel import tree
 from harness.kernel.peer import prepare_peer
+from harness.kernel.toolchain import need_tools
 from harness.kernel.tree import Trees
 from harness.replay.build import Objects, Program
 from harness.replay.samples import Samples, describe_runs, find_stolen, merge_runs
@@ -44,6 +45,7 @@ class Replay:
     def locate(self, options: Options) -> Path:
         """Return the folder of the last result."""
         kind = "" if self.name == "replay" else f"{self.name}-"
+        kind += "" if options.config == Options.config else f"{options.config}-"
         return options.build / "replay" / f"{kind}result"
 
 
@@ -96,7 +98,7 @@ def describe_run(trees: Trees, kernel: Objects) -> Samples:
         "base": git(trees.base, "rev-parse", "HEAD^{tree}"),
         "series": git(trees.series, "rev-parse", "HEAD^{tree}"),
         "compiler": kernel.config.tools.version(),
-        "config": digest((kernel.out / ".config").read_bytes()),
+        "config": f"{kernel.options.config}, {digest((kernel.out / '.config').read_bytes())}",
         "commit": commit,
     }
 
@@ -115,10 +117,20 @@ def run_replay(options: Options, replay: Replay) -> Samples:
     """Build, compare, race and keep the result; Raises UserError where the series differs."""
     if options.peer and not replay.peer:
         raise UserError(f"PEER= is not for this replay ({replay.name}): leave it out")
+    # On an emulator, tests compare but nobody races.
+    configs = {
+        name: config
+        for name, config in replay.program.configs.items()
+        if not config.tools.architecture.runner
+    }
+    if options.config not in configs:
+        raise UserError(f"CONFIG={options.config} must be one of {', '.join(configs)}")
+    need_tools(configs[options.config].missing())
     trees = tree.apply_series(options)
     peer = prepare_peer(options, trees.base.parent)
-    made = replay.program.build(options, trees, peer=peer)
-    samples = describe_run(trees, replay.program.place(options, trees.series)) | replay.facts()
+    made = replay.program.build(options, trees, options.config, peer)
+    kernel = replay.program.place(options, trees.series, options.config)
+    samples = describe_run(trees, kernel) | replay.facts()
     compared = ""
     for what, words in replay.checks.items():
         announce(what)
@@ -128,6 +140,7 @@ def run_replay(options: Options, replay: Replay) -> Samples:
     if peer:
         samples["peer"] = git(peer, "rev-parse", "HEAD^{tree}")
     table = f"{samples['cpu']}\n{samples['unit']}; {describe_runs(samples)}\n"
+    table += f"configuration of the kernels: {options.config}\n"
     table += replay.format_table(samples)
     table += f"the hypervisor took at most {find_stolen(samples):.0%} of the CPU time of a race\n"
     verdict = replay.format_verdict(samples)

@@ -71,6 +71,7 @@ void *do_nothing(void)
 
 #define DO_NOTHING(name) asm(".globl " #name "\n.set " #name ", do_nothing\n")
 DO_NOTHING(_printk);
+DO_NOTHING(accept_memory);
 DO_NOTHING(hugetlb_vmemmap_optimize_bootmem_folios);
 DO_NOTHING(kcompactd_run);
 DO_NOTHING(jiffies_to_msecs);
@@ -81,6 +82,7 @@ DO_NOTHING(mutex_lock);
 DO_NOTHING(mutex_unlock);
 DO_NOTHING(next_online_pgdat);
 DO_NOTHING(node_notify);
+DO_NOTHING(range_contains_unaccepted_memory);
 DO_NOTHING(set_cpus_allowed_ptr);
 DO_NOTHING(touch_softlockup_watchdog);
 DO_NOTHING(writeback_set_ratelimit);

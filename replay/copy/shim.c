@@ -10,6 +10,7 @@
 #endif
 
 #include "copy.h"
+#include "../thunks.h"
 
 struct cpuinfo_x86 boot_cpu_data = { .x86_clflush_size = 64 };
 

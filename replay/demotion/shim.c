@@ -13,6 +13,7 @@
 
 #include "internal.h"
 #include "demotion.h"
+#include "../thunks.h"
 
 struct cpuinfo_x86 boot_cpu_data;
 unsigned long vmemmap_base;

@@ -27,7 +27,7 @@ def list_features() -> list[str]:
 def check_fault(lab: Lab, folder: Path, fault: str) -> "subprocess.CompletedProcess[str]":
     """Compare in a program whose series has another memcpy_nt()."""
     before, after = lab.pair(PROGRAM)
-    header, made = folder / "fault.h", after.out / "shim.o"
+    header, made = folder / "fault.h", after.out / "copy-shim.o"
     header.write_text(f"{FAULT}{fault}\n")
     words = after.out, PROGRAM.folder / "shim.c", made, f"-I{PROGRAM.folder}"
     try:
