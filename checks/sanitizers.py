@@ -40,7 +40,7 @@ GLOB = "*mem*"
 RACE = re.compile(r"BUG: KCSAN: \S+ in (\S+)(?: / (\S+))?")
 # Lines that follow a report.
 REPORTED = re.compile(r"Call Trace:|page dumped because: kasan: bad access detected")
-TESTS = re.compile(r"memcpy_nt|zone_device|publish")
+TESTS = re.compile(r"memcpy_nt|zone_device|handover")
 # KTAP of a case that passed with one number of threads: indented by 8 spaces after printk's one.
 ONCE = re.compile(r"\] {9}ok \d+ threads=\d+\s*$", re.M)
 

@@ -23,8 +23,8 @@ PROGRAM = Program(
     ("arch/x86/lib/copy_user_uncached_64",),
     (),
 )
-# From so many bytes on, memcpy_nt() streams, by how the copy is shifted.
-STREAMED = {0: 512, 8: 4096}
+# From so many bytes on, memcpy_nt() streams.
+STREAMED = 4096
 
 
 def name_race(result: Result) -> str:
@@ -59,7 +59,7 @@ def format_verdict(samples: Samples) -> str:
     streamed = [
         result
         for result in samples["results"]
-        if "apart" not in result and result["bytes"] >= STREAMED[result["shifted"]]
+        if "apart" not in result and result["bytes"] >= STREAMED
     ]
     aligned = [result for result in streamed if not result["shifted"]]
     faster = find_mean(aligned, "memcpy", "memcpy_nt")

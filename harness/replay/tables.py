@@ -60,16 +60,7 @@ ORDERS = {
     (18, False): "18 (1 GiB)",
     (9, True): "9, deduplicated",
 }
-COPIES = {
-    64: "64",
-    256: "256",
-    512: "512",
-    2**11: "2K",
-    2**12: "4K",
-    2**13: "8K",
-    2**16: "64K",
-    2**21: "2M",
-}
+COPIES = {64: "64", 2**10: "1K", 2**12: "4K", 2**13: "8K", 2**16: "64K", 2**21: "2M"}
 PICTURE = RESULTS / "replay.png"
 MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", re.S)
 Row = Sequence[str]
