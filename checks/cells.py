@@ -5,7 +5,7 @@ from checks import boot_memory, compile, demotion, kunit, sanitizers
 from harness.core.errors import UserError
 from harness.core.options import read_options
 from harness.core.stages import run_program
-from harness.kernel.config import BOOTED, KernelConfig
+from harness.kernel.config import BOOTED, LIKE_DEBIAN, KernelConfig
 from harness.replay import boot, build, copy
 from harness.replay import demotion as replay_demotion
 
@@ -13,7 +13,7 @@ from harness.replay import demotion as replay_demotion
 def list_configs() -> dict[str, KernelConfig]:
     """Return the configurations of all cells, by the table that a cell is in and its name there."""
     tables = {
-        "vm": BOOTED,
+        "vm": {**BOOTED, LIKE_DEBIAN.name: LIKE_DEBIAN},
         "kunit": {name: kernel.config for name, kernel in kunit.KERNELS.items()},
         "sanitizers": {name: checker.config for name, checker in sanitizers.CHECKERS.items()},
         "objects": {one.name: compile.add_zone_device(one) for one in compile.TARGETS},
@@ -39,7 +39,7 @@ def show_config(cell: str) -> str:
     if cell not in configs:
         raise UserError(f"CELL={cell} must be one of {', '.join(configs)}")
     config = configs[cell]
-    lines = [f"# {cell}: allnoconfig, then"]
+    lines = [f"# {cell}: {'Debian' * config.debian or 'allnoconfig'}, then"]
     lines += [f"# configs/{name}.config" for name in config.fragments]
     return "\n".join([*lines, f"# compiler: {config.tools.cc}", config.text()]).rstrip()
 

@@ -20,14 +20,17 @@ import pytest
 from harness.bench.measure import measure_boot
 from harness.core.architectures import get_machine
 from harness.core.command import make_environment
+from harness.core.debian import NotOffered
 from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.kernel import images
 from harness.kernel.config import BOOTED, MEASURED, KernelConfig
+from harness.kernel.source import fetch_config
 from harness.kernel.topics import SERIES, list_files, list_topics
 from harness.kernel.tree import apply_series
 from harness.replay.build import DEFAULT, Objects, Program, mutate_object
 from harness.vm.accel import choose_accel
+from harness.vm.console import Times
 from harness.vm.devices import list_devices
 from harness.vm.guest import need_memory
 from harness.vm.initramfs import make_initramfs
@@ -72,38 +75,51 @@ class Lab:
 
     def __init__(self, options: Options) -> None:
         self.options, self.trees = options, apply_series(options)
+        # The replays' configuration where a test names none.
+        self.config = options.config
+        try:
+            fetch_config(options)
+        except NotOffered:
+            self.config = "default"
 
     def kernel(self, name: str, config: KernelConfig = MEASURED) -> images.Kernel:
         """Build base or series, with a configuration or as it is measured."""
         need(config.missing())
         return images.build_kernel(self.options, name, getattr(self.trees, name), config)
 
-    def replay(self, program: Program, name: str = "default") -> Path:
+    def replay(self, program: Program, name: str = "") -> Path:
         """Build a replay program in a configuration."""
+        name = name or self.config
         config = program.configs[name]
+        need(["Debian's apt"] * (config.debian and self.config != name))
         runner = config.tools.architecture.runner
         need(config.missing() + [tool for tool in runner if not shutil.which(tool)])
         return build_replay(program, self.options, self.trees, name)
 
-    def pair(self, program: Program, name: str = "default") -> tuple[Objects, Objects]:
+    def pair(self, program: Program, name: str = "") -> tuple[Objects, Objects]:
         """Build both kernels of a replay program."""
-        return build_pair(program, self.options, self.trees, name)
+        return build_pair(program, self.options, self.trees, name or self.config)
 
-    def rebind(self, name: str, options: Options) -> None:
+    def rebind(
+        self, name: str, options: Options, config: KernelConfig | None = None
+    ) -> tuple[dict[str, Times], str]:
         """Boot base or series of an architecture, and rebind each device three times.
+
+        Returns the times, and what the console showed.
 
         Raises UserError unless each was bound so often, and all else is as it should be.
         """
         few = replace(options, rebinds=3)
         need_memory(few.gib, list_devices(few.arch))
-        kernel = self.kernel(name, BOOTED[few.arch])
+        kernel = self.kernel(name, config or BOOTED[few.arch])
         image = make_initramfs(few, self.trees.series)
         accel, log = choose_accel(few, kernel, image), few.build / f"test-{kernel.name}.log"
-        measure_boot(few, kernel, image, accel, log, f"test boot ({kernel.name})")
+        times = measure_boot(few, kernel, image, accel, log, f"test boot ({kernel.name})")
+        return times, log.read_text()
 
     def mutant(self, program: Program, name: str, mutation: Mutation) -> Path:
         """Build a replay program whose series has a mutation."""
-        kernels = self.pair(program, mutation.get("config", "default"))
+        kernels = self.pair(program, mutation.get("config", ""))
         return program.build_mutant(*kernels, name, mutation)
 
     def mutated(self, program: Program, name: str, mutation: Mutation) -> Path:

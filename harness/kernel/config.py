@@ -4,6 +4,7 @@
 No option is in two fragments; tests/unit/test_config.py checks that.
 """
 
+import dataclasses
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +64,35 @@ BOOTED = {
     "arm64": KernelConfig("arm64", (*GUEST, "arm64"), tools=Toolchain(ARM64)),
 }
 MEASURED = BOOTED[X86_64.name]
+# What Debian switches on besides, as far as the memmap's code meets it: for a boot of its own.
+LIKE_DEBIAN = dataclasses.replace(
+    MEASURED,
+    name="debian",
+    lines=(
+        "# CONFIG_HZ_1000 is not set",
+        "CONFIG_HZ_250=y",
+        "CONFIG_INIT_ON_ALLOC_DEFAULT_ON=y",
+        "CONFIG_PAGE_POISONING=y",
+        "CONFIG_SHUFFLE_PAGE_ALLOCATOR=y",
+        "CONFIG_NUMA_MIGRATION=y",
+        "CONFIG_NUMA_BALANCING=y",
+        "CONFIG_NODES_SHIFT=10",
+        "CONFIG_RANDOMIZE_MEMORY=y",
+        "CONFIG_PREEMPT_DYNAMIC=y",
+        "CONFIG_JUMP_LABEL=y",
+        "CONFIG_FTRACE=y",
+        "CONFIG_FUNCTION_TRACER=y",
+        "CONFIG_CPU_MITIGATIONS=y",
+        "CONFIG_MITIGATION_RETPOLINE=y",
+        "CONFIG_MITIGATION_RETHUNK=y",
+        "CONFIG_MITIGATION_SLS=y",
+        "CONFIG_X86_KERNEL_IBT=y",
+        "CONFIG_DEBUG_LIST=y",
+        "CONFIG_UBSAN=y",
+        "CONFIG_UBSAN_BOUNDS=y",
+        "CONFIG_UBSAN_SHIFT=y",
+    ),
+)
 # For KMSAN on top of MEASURED: with it, Kconfig has no deferred initialisation.
 WITH_KMSAN = ("CONFIG_KMSAN=y", "# CONFIG_DEFERRED_STRUCT_PAGE_INIT is not set")
 

@@ -113,18 +113,23 @@ CONFIGS = {
 
 @dataclass(frozen=True)
 class Objects:
-    """The objects of one tree in one configuration."""
+    """The objects of one tree in one configuration. made are the targets that are up to date."""
 
     tree: Path
     config: KernelConfig
     out: Path
     options: Options
+    made: set[str] = field(default_factory=set, compare=False)
 
-    def make(self, *targets: str) -> None:
-        """Run the kernel's make; Raises UserError when it fails."""
+    def make(self, *names: str) -> None:
+        """Run the kernel's make for targets, each once; Raises UserError when it fails."""
+        targets = [name for name in names if name not in self.made]
+        if not targets:
+            return
         what = f"make {' '.join(targets)} ({self.config.name}, {self.tree.name})"
         args = ("-s", *self.config.args, *targets)
         self.config.tools.make(self.options, self.tree, self.out, what, *args)
+        self.made.update(targets)
 
     def tool(self, name: str) -> str:
         """Return the program of binutils that fits the objects."""

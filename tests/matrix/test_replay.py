@@ -19,7 +19,7 @@ MUTATIONS, FOUND, DISASSEMBLED = read_mutations("device/mutations")
 # What each configuration is there for: bytes of struct page, and what compound_info holds.
 LAYOUT = {"pointer": (64, "pointer"), "page80": (80, "pointer"), "arm64": (64, "pointer")}
 # The other configurations and mutations run in make test-all only.
-SHORT = ("default", "pointer")
+SHORT = ("debian", "pointer")
 QUICK = ("skipped-tail", "wrong-template", "stale-compound-info", "section-past-the-end")
 
 
@@ -30,7 +30,7 @@ def test_same_memmap(lab: Lab, name: str) -> None:
     told = replay(made, "info", config=build.CONFIGS[name]).stdout
     assert f"struct page of {size} bytes, compound_info is a {holds}," in told
     assert ("page_ref_set" in told) == (name == "trace")
-    words = [["matrix"], ["random", "20000" if name == "default" else "5000"]]
+    words = [["matrix"], ["random", "20000" if name == "debian" else "5000"]]
     if build.CONFIGS[name].tools.architecture.runner:
         # Emulated, the largest orders of the matrix take minutes.
         words = [["random", "3000"]]
@@ -39,7 +39,7 @@ def test_same_memmap(lab: Lab, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", choose(["default", "pointer", "nomemcg", "debug", "trace", "clang"], SHORT)
+    "name", choose(["debian", "default", "pointer", "nomemcg", "debug", "trace", "clang"], SHORT)
 )
 def test_copies_are_drained(lab: Lab, name: str) -> None:
     """In each configuration that streams: with KMSAN, and on arm64, memcpy_nt() is memcpy()."""

@@ -39,7 +39,7 @@ def check_fault(lab: Lab, folder: Path, fault: str) -> "subprocess.CompletedProc
     return replay(PROGRAM.link_program(after, sides, after.out / "fault"), "check", "2000")
 
 
-@pytest.mark.parametrize("name", choose(PROGRAM.configs, ("default",)))
+@pytest.mark.parametrize("name", choose(PROGRAM.configs, ("debian",)))
 def test_every_byte(lab: Lab, name: str) -> None:
     told = replay(lab.replay(PROGRAM, name), "info").stdout.splitlines()
     applied = ", ".join(list_features()) or "none"

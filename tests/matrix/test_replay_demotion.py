@@ -15,7 +15,7 @@ MUTATIONS, *_ = read_mutations("demotion/mutations")
 SHORT = ("not-drained", "streams-to-every-node", "counts-a-line-too-few", "no-fixup")
 
 
-@pytest.mark.parametrize("name", choose(demotion.CONFIGS, ["default"]))
+@pytest.mark.parametrize("name", choose(demotion.CONFIGS, ["debian"]))
 def test_every_byte(lab: Lab, name: str) -> None:
     done = replay(lab.replay(PROGRAM, name), "check")
     assert not done.returncode and "every byte as it must be" in done.stdout, done

@@ -19,7 +19,7 @@ CONFIGS = [name for name, one in build.CONFIGS.items() if one.tools.architecture
 SHORT = ("unaligned-chunks", "not-waited", "drained-by-the-caller-alone")
 
 
-@pytest.mark.parametrize("name", choose(CONFIGS, ["default"]))
+@pytest.mark.parametrize("name", choose(CONFIGS, ["debian"]))
 def test_same_memmap(lab: Lab, name: str) -> None:
     for words in (
         "threads 2 random 1000",

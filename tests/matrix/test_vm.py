@@ -18,6 +18,7 @@ from support import SHELL, Lab, choose
 
 from harness.core import command, errors, folders
 from harness.kernel import images
+from harness.kernel.config import LIKE_DEBIAN
 from harness.replay.drain import CHUNK, find_undrained
 from harness.vm import accel, guest, initramfs
 from harness.vm.devices import DEVICES
@@ -27,6 +28,15 @@ from harness.vm.devices import DEVICES
 def test_boot_and_rebind(lab: Lab, name: str) -> None:
     """Kernel and selftest have to tell of each rebind of each device."""
     lab.rebind(name, lab.options)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["base", "series"])
+def test_boot_like_debian(lab: Lab, name: str) -> None:
+    """With what Debian switches on: new memory is zeroed, and a jiffy is 4 ms."""
+    times, console = lab.rebind(name, lab.options, LIKE_DEBIAN)
+    assert "heap alloc:on" in console
+    assert {ms % 4 for one in times.values() for ms in (one.first, *one.memmap)} == {0}
 
 
 def open_shell(

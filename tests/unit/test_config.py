@@ -14,6 +14,7 @@ from harness.core.errors import UserError
 from harness.core.folders import ROOT
 from harness.core.options import read_options
 from harness.kernel import config
+from harness.kernel.toolchain import Toolchain
 from harness.replay import build
 
 
@@ -23,6 +24,22 @@ def test_vanished_fragment_line() -> None:
     assert config.find_vanished(honoured, result) == []
     gone = ["# CONFIG_A is not set", "CONFIG_C=y", "CONFIG_N=64"]
     assert config.find_vanished("\n".join(gone), result) == gone
+
+
+def test_debians_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another compiler may drop some of them, and they are listed; but none that matters."""
+    debians, made = tmp_path / "debian", "CONFIG_HZ=250\nCONFIG_A=y\n"
+    debians.write_text("CONFIG_HZ=250\nCONFIG_RUST=y\n")
+    monkeypatch.setattr(config, "fetch_config", lambda _: debians)
+    monkeypatch.setattr(Toolchain, "make", lambda *words: (words[3] / ".config").write_text(made))
+    chosen = read_options({"BUILD": str(tmp_path)})
+    wanted = config.KernelConfig("a", lines=("CONFIG_A=y",), debian=True)
+    words = chosen, wanted, tmp_path, tmp_path, "a kernel"
+    config.configure(*words)
+    assert (tmp_path / "vanished").read_text() == "CONFIG_RUST=y\n"
+    made = "CONFIG_HZ=1000\n"
+    with pytest.raises(UserError, match="^CONFIG_HZ=250, CONFIG_A=y vanished"):
+        config.configure(*words)
 
 
 def test_no_option_stands_in_two_fragments() -> None:

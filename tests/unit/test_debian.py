@@ -59,3 +59,13 @@ def test_system_without_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("shutil.which", lambda _: None)
     with pytest.raises(debian.NotOffered, match="there is no apt here"):
         debian.Apt(tmp_path)
+
+
+def test_wanted_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = "linux | 7.3.1-1 | archive\nlinux | 7.3~rc7-2 | archive\nlinux | 7.3~rc7-1 | archive\n"
+    monkeypatch.setattr(debian, "KEYRING", tmp_path)
+    monkeypatch.setattr(debian, "list_archives", lambda: ["archive"])
+    monkeypatch.setattr(debian, "run", lambda *_: shown)
+    apt = debian.Apt(tmp_path / "apt")
+    for wanted, found in {"7.3~rc7": "7.3~rc7-2", "7.4": "7.3.1-1", "": "7.3.1-1"}.items():
+        assert apt.find_version("linux", ["sid"], wanted) == found

@@ -11,7 +11,8 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from harness.core.errors import UserError
-from harness.replay import boot, demotion, plot, record, run, samples
+from harness.core.options import read_options
+from harness.replay import boot, demotion, device, plot, record, run, samples
 
 # If the form of a table changes, take a record that was made since.
 RECORD = samples.RESULTS / "2026-11-24-zen-3"
@@ -141,3 +142,10 @@ def test_record(tmp_path: Path) -> None:
     assert (made / "README.md").read_text() == (RECORD / "README.md").read_text()
     with pytest.raises(UserError, match="exists: move it away"):
         record.write_results([RECORD], RECORDED, tmp_path)
+    other = RECORDED["replay"] | {"config": "default, 0123456789ab"}
+    assert record.name_folder(other) == f"{RECORD.name}-default"
+
+
+def test_configuration_that_a_replay_lacks() -> None:
+    with pytest.raises(UserError, match="^CONFIG=arm64 must be one of debian, default, pointer, "):
+        run.run_replay(read_options({"CONFIG": "arm64"}), device.DEVICE)
