@@ -8,7 +8,14 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from harness.core.picture import COLOURS, INK, add_legend, open_figure
-from harness.replay.samples import Result, Samples, describe_runs, find_band, list_runners
+from harness.replay.samples import (
+    Result,
+    Samples,
+    describe_runs,
+    find_band,
+    is_touched,
+    list_runners,
+)
 
 LOOKS: dict[str, dict[str, Any]] = {
     "base": {"linewidth": 2.5, "marker": "o"},
@@ -39,7 +46,11 @@ def draw_lines(axes: Axes, places: Sequence[int], results: Sequence[Result], wha
 
 def select_orders(samples: Samples) -> list[Result]:
     """Return the results of the device that was raced at most orders, by order."""
-    whole = [result for result in samples["results"] if not result.get("deduplicated")]
+    whole = [
+        result
+        for result in samples["results"]
+        if not result.get("deduplicated") and not is_touched(result)
+    ]
     sizes = [result["device_gib"] for result in whole]
     size = max(set(sizes), key=sizes.count)
     return sorted(

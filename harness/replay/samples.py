@@ -61,6 +61,11 @@ def list_runners(result: Result, what: str = "samples") -> list[str]:
     return list(list_runs(result)[0][what])
 
 
+def is_touched(result: Result) -> bool:
+    """Tell whether this is of a small memmap, which was written to once more at once."""
+    return "touched" in list_runs(result)[0]
+
+
 def find_times(result: Result, runner: str, what: str = "samples") -> list[float]:
     """Return the median of each process."""
     return [statistics.median(run[what][runner]) for run in list_runs(result)]
@@ -103,7 +108,7 @@ def find_band(result: Result, runner: str, what: str = "samples") -> tuple[float
 def describe_runs(samples: Samples) -> str:
     """Return in words how often was measured."""
     runs = list_runs(samples["results"][0])
-    times = runs[0].get("samples") or runs[0]["copy"]
+    times = next(runs[0][key] for key in ("samples", "copy", "fill") if key in runs[0])
     rounds = len(next(iter(times.values())))
     if len(runs) == 1:
         return f"a single process, {rounds} rounds"

@@ -12,6 +12,9 @@ const char usage[] =
 "                                            time a device of GIB GiB, 0-18 or 0,9,9d,\n"
 "                                            where d stands for a deduplicated memmap;\n"
 "                                            the samples go to the file JSON\n"
+"       replay touch [ORDERS [ROUNDS [JSON]]]\n"
+"                                            time small devices, and a write to each of\n"
+"                                            their struct pages behind that\n"
 "       replay parallel [MIB [ORDERS [ROUNDS [JSON]]]]\n"
 "                                            time a device of MIB MiB by wall clock, with\n"
 "                                            one thread and with more of them\n"
@@ -54,6 +57,7 @@ const struct command commands[] = {
 	{ "random", 2, check_random },
 	{ "case", 1, check_one },
 	{ "race", 4, race_device },
+	{ "touch", 3, race_touch },
 	{ "parallel", 4, race_threads },
 	{ "devices", 5, race_devices },
 	{ "beside", 3, run_beside },

@@ -93,15 +93,21 @@ static void start_device(unsigned int row)
 }
 
 /* What the kernels write from page @start to @end: all, or the first of each compound page. */
-static void fill_memmap(unsigned long start, unsigned long end)
+static void pass_written(unsigned long start, unsigned long end,
+			 void (*pass)(unsigned char *start, unsigned long bytes))
 {
 	unsigned long size = layout->page_struct_size;
 
 	if (call.altmap)
-		stream(entry(call.start_pfn + start), (end - start) * size);
+		pass(entry(call.start_pfn + start), (end - start) * size);
 	else
 		for (; start < end; start += 1UL << call.order)
-			stream(entry(call.start_pfn + start), layout->dedup_pages * size);
+			pass(entry(call.start_pfn + start), layout->dedup_pages * size);
+}
+
+static void fill_memmap(unsigned long start, unsigned long end)
+{
+	pass_written(start, end, stream);
 	stream_end();
 }
 
@@ -166,6 +172,104 @@ int race_device(int nr, char **words)
 	race.nr_rows = device.nr_orders;
 	open_device();
 	return run_race(&race, nr > 3 ? words[3] : NULL);
+}
+
+/* Struct pages that are written: 64 KiB to 64 MiB of them */
+static const unsigned long touch_pages[] = {
+	1 << 10, 1 << 12, 1 << 14, 1 << 15, 1 << 16, 1 << 17, 1 << 18, 1 << 20
+};
+
+#define NR_SIZES	(sizeof(touch_pages) / sizeof(*touch_pages))
+/* A sample is the median of so many runs that they write 32 MiB, at least of one. */
+#define REPEATS(pages)	((1UL << 19) / (pages) ?: 1)
+#define MAX_REPEATS	(1 << 9)
+#define ORDER_OF(row)	((row) / 2 / NR_SIZES)
+#define PAGES_OF(row)	touch_pages[(row) / 2 % NR_SIZES]
+#define ZEROED(row)	((row) % 2)
+
+/* As the allocator does with init_on_alloc=1 */
+static void zero(unsigned char *start, unsigned long bytes)
+{
+	unsigned long page = 1UL << layout->page_shift;
+
+	for (; bytes; bytes -= page, start += page)
+		memset(start, 0, page);
+}
+
+/* As a driver does that sets zone_device_data */
+static void touch(unsigned char *start, unsigned long bytes)
+{
+	unsigned long size = layout->page_struct_size;
+
+	for (unsigned char *end = start + bytes; start < end; start += size)
+		*(volatile uint64_t *)(start + 2 * sizeof(uint64_t)) = 1;
+}
+
+static void start_touch(unsigned int row)
+{
+	unsigned int order = ORDER_OF(row);
+	unsigned long pages = PAGES_OF(row);
+
+	if (device.deduplicated[order])
+		pages = pages / layout->dedup_pages << device.orders[order];
+	device.mib = (pages << layout->page_shift) / MIB;
+	start_device(order);
+	/* Mapped anew: deduplicated memmaps have base pages. */
+	madvise(entry(START_PFN), pages * layout->page_struct_size, MADV_DONTNEED);
+	fill_memmap(0, pages);
+}
+
+static void time_touch(unsigned int row, unsigned int runner, double *figures)
+{
+	const struct replay_side *side = kernels[runner].side;
+	unsigned long pages = PAGES_OF(row), repeats = REPEATS(pages);
+	double fill[MAX_REPEATS], touched[MAX_REPEATS];
+
+	for (unsigned long i = 0; i < repeats; i++) {
+		double start;
+
+		/* Every run starts alike, with none of the memmap in a cache, or what fits. */
+		if (ZEROED(row))
+			pass_written(0, call.nr_pages, zero);
+		else
+			fill_memmap(0, call.nr_pages);
+		side->prepare(&call);
+		start = cpu_time();
+		side->bind(call.start_pfn, call.nr_pages);
+		fill[i] = (cpu_time() - start) / pages;
+		pass_written(0, call.nr_pages, touch);
+		touched[i] = (cpu_time() - start) / pages;
+	}
+	figures[0] = median(fill, repeats);
+	figures[1] = median(touched, repeats);
+}
+
+static void write_touch(FILE *json, unsigned int row)
+{
+	fprintf(json, "\"order\": %u, \"deduplicated\": %s, \"pages\": %lu, \"zeroed\": %s, ",
+		device.orders[ORDER_OF(row)],
+		device.deduplicated[ORDER_OF(row)] ? "true" : "false", PAGES_OF(row),
+		ZEROED(row) ? "true" : "false");
+}
+
+int race_touch(int nr, char **words)
+{
+	struct race race = {
+		.unit = "ns of CPU time per struct page",
+		.nr_runners = nr_kernels,
+		.rounds = read_rounds(nr, words, 1),
+		.figures = { "fill", "touched" },
+		.name_runner = name_kernel,
+		.start_row = start_touch,
+		.write_row = write_touch,
+		.time_one = time_touch,
+	};
+
+	device.mib = 64 * 1024;
+	read_orders(nr > 0 ? words[0] : "0,9,9d");
+	race.nr_rows = device.nr_orders * NR_SIZES * 2;
+	open_device();
+	return run_race(&race, nr > 2 ? words[2] : NULL);
 }
 
 #define MAX_RUNNERS	32

@@ -28,6 +28,8 @@ int check_one(int nr, char **words);
 
 /* race.c */
 int race_device(int nr, char **words);
+/* Small devices, whose struct pages are all written to once more at once */
+int race_touch(int nr, char **words);
 /* By wall clock: one device by several threads, or many small ones, each by one thread */
 int race_threads(int nr, char **words);
 int race_devices(int nr, char **words);

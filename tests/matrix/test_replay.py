@@ -115,6 +115,7 @@ def test_fault_in_the_kernel(lab: Lab, statement: str, message: str) -> None:
         (PROGRAM, "case poison=sweet", '"sweet" in a case is none of ones, zero, random'),
         (PROGRAM, "case pages=0x10,reserve=0x20", "reserve + offset <= pages"),
         (PROGRAM, "threads 0 matrix", "threads: 1 to 64"),
+        (PROGRAM, "touch 0 0", "rounds: 1 to 1000"),
         (PROGRAM, "parallel 64", "a device has 128 MiB to 65536 GiB"),
         (PROGRAM, "devices 1", "there are 2 devices or more"),
         (PROGRAM, "devices 2 1024 9", "small devices have whole compound pages"),
@@ -163,3 +164,13 @@ def test_race(lab: Lab, tmp_path: Path) -> None:
         assert list(result["samples"]) == ["base", "series", "fallback", "limit"]
     first = samples["results"][0]
     assert list(first["first_touch"]) == list(first["samples"])
+
+
+def test_race_of_small_memmaps(lab: Lab, tmp_path: Path) -> None:
+    samples = race(lab.replay(PROGRAM), tmp_path, "touch", "0,9d")
+    sizes = [1 << order for order in (10, 12, 14, 15, 16, 17, 18, 20) for _ in (False, True)]
+    assert [result["pages"] for result in samples["results"]] == sizes * 2
+    assert [result["zeroed"] for result in samples["results"]] == [False, True] * 16
+    for result in samples["results"]:
+        for kernel in ("base", "series", "fallback"):
+            assert 0 < result["fill"][kernel][0] < result["touched"][kernel][0]
