@@ -48,9 +48,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def lab() -> Iterator[Lab]:
     """The real trees, with the build folder locked until the last test.
 
-    Each test names its own architecture; ARCH= is for make bench.
+    Each test names its own architecture and configuration: ARCH= and CONFIG= are for others.
     """
-    found = options.read_options({**os.environ, "ARCH": ""})
+    found = options.read_options({**os.environ, "ARCH": "", "CONFIG": ""})
     with folders.lock_build(found.build):
         yield Lab(found)
 

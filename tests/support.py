@@ -74,31 +74,34 @@ class Lab:
     """The options of a run, both trees, and what is built of them. A missing tool skips a test."""
 
     def __init__(self, options: Options) -> None:
-        self.options, self.trees = options, apply_series(options)
-        # The replays' configuration where a test names none.
-        self.config = options.config
         try:
             fetch_config(options)
         except NotOffered:
-            self.config = "default"
+            options = replace(options, config="default")
+        self.options, self.trees = options, apply_series(options)
 
     def kernel(self, name: str, config: KernelConfig = MEASURED) -> images.Kernel:
         """Build base or series, with a configuration or as it is measured."""
         need(config.missing())
         return images.build_kernel(self.options, name, getattr(self.trees, name), config)
 
+    def need_config(self, program: Program, name: str) -> None:
+        """Skip the test if what a configuration needs, to build and to run, is not there."""
+        config = program.configs[name or self.options.config]
+        lacks = config.missing()
+        lacks += [tool for tool in config.tools.architecture.runner if not shutil.which(tool)]
+        lacks += ["Debian's package"] * (config.debian and self.options.config != config.name)
+        need(lacks)
+
     def replay(self, program: Program, name: str = "") -> Path:
         """Build a replay program in a configuration."""
-        name = name or self.config
-        config = program.configs[name]
-        need(["Debian's apt"] * (config.debian and self.config != name))
-        runner = config.tools.architecture.runner
-        need(config.missing() + [tool for tool in runner if not shutil.which(tool)])
+        self.need_config(program, name)
         return build_replay(program, self.options, self.trees, name)
 
     def pair(self, program: Program, name: str = "") -> tuple[Objects, Objects]:
         """Build both kernels of a replay program."""
-        return build_pair(program, self.options, self.trees, name or self.config)
+        self.need_config(program, name)
+        return build_pair(program, self.options, self.trees, name)
 
     def rebind(
         self, name: str, options: Options, config: KernelConfig | None = None

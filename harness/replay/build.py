@@ -192,14 +192,14 @@ class Program:
     exposed: str = ""
     fallback: tuple[str, ...] = ()
 
-    def place(self, options: Options, where: Path, name: str = "default") -> Objects:
-        """Return the kernel in where in configuration NAME; nothing is built yet."""
-        config = self.configs[name]
+    def place(self, options: Options, where: Path, name: str = "") -> Objects:
+        """Return the kernel in where in configuration NAME, or CONFIG=; nothing is built yet."""
+        config = self.configs[name or options.config]
         key = digest(config.read_all(options), config.tools.version(), str(where))
         out = options.build / "replay" / f"{config.name}-{where.name}-{key}"
         return Objects(where, config, out, options)
 
-    def build_objects(self, options: Options, where: Path, name: str = "default") -> Objects:
+    def build_objects(self, options: Options, where: Path, name: str = "") -> Objects:
         """Return the kernel in where in configuration NAME, its objects and the shim up to date."""
         kernel = self.place(options, where, name)
         drop_others(kernel.out)
@@ -216,9 +216,7 @@ class Program:
         )
         return kernel
 
-    def build_pair(
-        self, options: Options, trees: Trees, name: str = "default"
-    ) -> tuple[Objects, Objects]:
+    def build_pair(self, options: Options, trees: Trees, name: str = "") -> tuple[Objects, Objects]:
         """Return both kernels, prepared."""
         return (
             self.build_objects(options, trees.base, name),
@@ -277,7 +275,7 @@ class Program:
         return self.link_program(after, sides, after.out / name)
 
     def build(
-        self, options: Options, trees: Trees, name: str = "default", peer: Path | None = None
+        self, options: Options, trees: Trees, name: str = "", peer: Path | None = None
     ) -> Path:
         """Return the program of the trees in configuration NAME, built anew where needed.
 

@@ -128,8 +128,8 @@ def run_replay(options: Options, replay: Replay) -> Samples:
     need_tools(configs[options.config].missing())
     trees = tree.apply_series(options)
     peer = prepare_peer(options, trees.base.parent)
-    made = replay.program.build(options, trees, options.config, peer)
-    kernel = replay.program.place(options, trees.series, options.config)
+    made = replay.program.build(options, trees, peer=peer)
+    kernel = replay.program.place(options, trees.series)
     samples = describe_run(trees, kernel) | replay.facts()
     compared = ""
     for what, words in replay.checks.items():
