@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """`make replay-copy`: compare memcpy_nt() with the kernel's other ways to copy, and race them."""
 
-import statistics
-
 from harness.replay.build import CLANG, DEBIAN, REPLAY, Program, vary
 from harness.replay.run import Replay
 from harness.replay.samples import (
@@ -10,7 +8,6 @@ from harness.replay.samples import (
     Samples,
     find_mean,
     find_ratio,
-    find_ratios,
     find_time,
     list_runners,
 )
@@ -23,8 +20,6 @@ PROGRAM = Program(
     ("arch/x86/lib/copy_user_uncached_64",),
     (),
 )
-# From so many bytes on, memcpy_nt() streams.
-STREAMED = 4096
 
 
 def name_race(result: Result) -> str:
@@ -55,23 +50,14 @@ def format_table(samples: Samples) -> str:
 
 
 def format_verdict(samples: Samples) -> str:
-    """Return the last line: the sizes that memcpy_nt() streams, and at which of them it loses."""
-    streamed = [
-        result
-        for result in samples["results"]
-        if "apart" not in result and result["bytes"] >= STREAMED
-    ]
-    aligned = [result for result in streamed if not result["shifted"]]
-    faster = find_mean(aligned, "memcpy", "memcpy_nt")
-    over = find_mean(aligned, "memcpy_nt", "copy_to_nontemporal")
-    slower = [
-        name_race(result)
-        for result in streamed
-        if statistics.median(find_ratios(result, "memcpy", "memcpy_nt")) < 0.97
-    ]
+    """Return the last line: copies of 64 bytes that fill the lines, and others that do not."""
+    inline = [result for result in samples["results"] if "apart" in result]
+    whole = [one for one in inline if one["apart"] == one["bytes"] or not one["shifted"]]
+    parts = [one for one in inline if one not in whole]
+    filled, partial = (find_mean(some, "memcpy", "memcpy_nt") for some in (whole, parts))
     return (
-        f"copy: memcpy_nt is {faster} as fast as memcpy, {over} of copy_to_nontemporal; "
-        f"streamed, and more than 3 % slower: {', '.join(slower) or 'none'}"
+        f"copy: 64 bytes by memcpy_nt are {filled} as fast as by memcpy, "
+        f"{partial} where parts of lines stay unwritten"
     )
 
 

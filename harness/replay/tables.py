@@ -45,7 +45,7 @@ RUNS = {
     ZEN_3: dict.fromkeys(("replay", "parallel", "demotion", "copy"), "2026-11-24-zen-3")
     | dict.fromkeys(("boot", "online", "hugetlb"), "2026-11-24-zen-3-range"),
     ZEN_4: dict.fromkeys(("replay", "parallel", "demotion"), "2026-11-24-zen-4")
-    | {"copy": "2026-11-25-zen-4"}
+    | {"copy": "2026-11-25-zen-4-copy"}
     | dict.fromkeys(("boot", "online", "hugetlb"), "2026-11-24-zen-4-final"),
     "Zen 5": dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
 }
@@ -60,6 +60,8 @@ ORDERS = {
     (18, False): "18 (1 GiB)",
     (9, True): "9, deduplicated",
 }
+# Where small memmaps were raced with a series that streams them, too.
+TOUCHED = RESULTS / "2026-11-25-zen-4-streamed" / "replay.json"
 COPIES = {64: "64", 2**10: "1K", 2**12: "4K", 2**13: "8K", 2**16: "64K", 2**21: "2M"}
 PICTURE = RESULTS / "replay.png"
 MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", re.S)
@@ -279,6 +281,28 @@ def list_isolated() -> list[Row]:
     return rows
 
 
+def list_touched(order: int = 0, **wanted: bool) -> list[Row]:
+    """Return what small memmaps take to fill, and with a store to each struct page behind that."""
+    rows: list[Row] = [("memmap", "state", "base", "memcpy()", "memcpy_nt()")]
+    for result in json.loads(TOUCHED.read_text())["results"]:
+        if result["order"] != order or any(result[key] != wanted[key] for key in wanted):
+            continue
+        kib, microseconds = result["pages"] * 64 >> 10, result["pages"] / 1000
+        times = [
+            [find_time(result, one, what) * microseconds for what in ("fill", "touched")]
+            for one in ("base", "fallback", "series")
+        ]
+        size = f"{kib >> 10} MiB" if kib >> 10 else f"{kib} KiB"
+        cells = [f"{fill:.{fill < 100:d}f} / {touched:.{fill < 100:d}f}" for fill, touched in times]
+        rows.append((size, "zeroed" if result["zeroed"] else "uncached", *cells))
+    return rows
+
+
+def list_zeroed() -> list[Row]:
+    """Return the rows of order 0 that were zeroed before, for a mail."""
+    return [(size, *times) for size, _, *times in list_touched(zeroed=True)]
+
+
 def list_patches() -> list[Row]:
     """Return the topics, how many patches each has, and what its cover letter says it is."""
     rows: list[Row] = [("topic", "patches", "what it does")]
@@ -301,6 +325,8 @@ MARKDOWN: dict[str, Callable[[], list[Row]]] = {
     "copies": list_copies,
     "isolated": list_isolated,
     "ways": list_ways,
+    "touched": lambda: list_touched(deduplicated=False),
+    "touched-shared": lambda: list_touched(9, deduplicated=True),
     "topics": list_patches,
 }
 
@@ -337,9 +363,9 @@ def list_orders() -> list[Row]:
 MAILS: tuple[tuple[str, Callable[[], list[Row]]], ...] = (
     ("zone-device-memmap/0000-*", lambda: list_short(list_replay())),
     ("zone-device-memmap/0000-*", list_v11),
-    ("zone-device-memmap/*-x86-string-Implement-*", list_copies),
     ("zone-device-memmap/*-x86-string-Implement-*", list_isolated),
     ("zone-device-memmap/*-mm-copy-the-ZONE_DEVICE-*", lambda: list_brief(list_orders())),
+    ("zone-device-memmap/*-mm-copy-the-ZONE_DEVICE-*", list_zeroed),
     ("parallel-memmap/0000-*", lambda: list_short(list_parallel())),
     ("parallel-memmap/0000-*", lambda: list_brief(list_small())),
     ("boot-memmap/0000-*", lambda: list_short(list_boot())),

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from harness.core.errors import UserError
 from harness.core.options import read_options
 from harness.replay import boot, demotion, device, plot, record, run, samples
+from harness.replay.tables import TOUCHED
 
 # If the form of a table changes, take a record that was made since.
 RECORD = samples.RESULTS / "2026-11-24-zen-3"
@@ -20,7 +21,7 @@ RECORDED = {
     replay.name: json.loads((RECORD / f"{replay.name}.json").read_text())
     for replay in record.REPLAYS
 }
-NEWER = {"copy": samples.RESULTS / "2026-11-25-zen-4"}
+NEWER = {"copy": samples.RESULTS / "2026-11-25-zen-4-copy"}
 # The medians of each round's ratio, over processes: 2, 3 and 4.
 BASES = ([4.0, 4.0, 9.0], [6.0, 6.0, 1.0], [8.0, 8.0, 20.0])
 
@@ -74,6 +75,19 @@ def test_text_of_a_record(replay: run.Replay) -> None:
     found = json.loads((folder / f"{replay.name}.json").read_text())
     assert replay.format_table(found) in text
     assert text.endswith(f"\n{replay.format_verdict(found)}\n")
+
+
+def test_small_memmaps_are_a_table_of_their_own() -> None:
+    """They change neither the last line nor which orders are drawn."""
+    found = json.loads(TOUCHED.read_text())["results"]
+    assert device.format_touched([]) == "" and all(map(samples.is_touched, found))
+    recorded = RECORDED["replay"]
+    both = recorded | {"results": found + recorded["results"]}
+    assert device.format_verdict(both) == device.format_verdict(recorded)
+    assert plot.select_orders(both) == plot.select_orders(recorded)
+    table = device.format_table(both)
+    assert table == device.format_table(recorded) + device.format_touched(found)
+    assert table.count(" KiB, order ") == len(found) and table.count(", zeroed") == len(found) / 2
 
 
 def test_picture_has_a_line_for_each_that_ran(
