@@ -9,7 +9,7 @@
 #define START_PFN	(1UL << 24)		/* aligned to every order */
 #define MAX_PAGES	(4UL << 18)
 /* The most, at order 0, whose struct pages the series leaves in the caches */
-#define MOST_CACHED	(4 * MIB / layout->page_struct_size)
+#define MOST_CACHED	(256 * MIB >> layout->page_shift)
 
 bool beside;
 static struct {
