@@ -72,12 +72,14 @@ ON_ARM64 = ("common", "zone_device", "fortify")
 
 
 # What Debian's users run, by the compiler of this machine; every program has it, and shares the
-# objects. At each function's start is the NOP to which a booted kernel patches the call of ftrace,
-# and at each branch of a static key what objtool makes of it, here of one object at a time.
+# objects. The code is as after boot on a CPU without Retbleed and the like: plain returns and
+# indirect calls, a NOP for ftrace at each function's start. Else each call, and the base has more
+# of them, would cost a jump more. objtool makes NOPs of static keys, here object by object.
+AS_BOOTED = "-mnop-mcount -mfunction-return=keep -mindirect-branch=keep"
 DEBIAN = KernelConfig(
     Options.config,
     lines=("CONFIG_DEBUG_INFO_NONE=y",),
-    args=("KCFLAGS=-mnop-mcount", "delay-objtool=", "objtool-args=--hacks=jump_label"),
+    args=(f"KCFLAGS={AS_BOOTED}", "delay-objtool=", "objtool-args=--hacks=jump_label"),
     debian=True,
 )
 
