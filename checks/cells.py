@@ -39,7 +39,8 @@ def show_config(cell: str) -> str:
     if cell not in configs:
         raise UserError(f"CELL={cell} must be one of {', '.join(configs)}")
     config = configs[cell]
-    lines = [f"# {cell}: {'Debian' * config.debian or 'allnoconfig'}, then"]
+    start = "Debian's own" if config.debian else "allnoconfig"
+    lines = [f"# {cell}: {start}, then"]
     lines += [f"# configs/{name}.config" for name in config.fragments]
     return "\n".join([*lines, f"# compiler: {config.tools.cc}", config.text()]).rstrip()
 

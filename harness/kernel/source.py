@@ -134,8 +134,8 @@ def fetch_config(options: Options) -> Path:
                 announce(f"fetching {CONFIG_PACKAGE} {found}")
                 deb = apt.fetch(CONFIG_PACKAGE, found)
             except UserError as error:
-                advice = "or choose another configuration with CONFIG=default"
-                raise type(error)(f"no configuration of Debian: {error}, {advice}") from None
+                told = f"Debian's configuration: {error}; CONFIG=default does without it"
+                raise type(error)(told) from None
             run(["dpkg-deb", "--extract", deb, fetched / "package"], "unpacking the package")
             text = lzma.decompress((fetched / "package" / CONFIG_FILE).read_bytes()).decode()
             new.write_text(f"# {CONFIG_PACKAGE} {found}\n{text}")

@@ -111,7 +111,7 @@ def test_configuration_of_debian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """It is fetched once, in the version of the source; without it another one can be raced."""
     chosen = options.read_options({"BUILD": str(tmp_path / "build")})
     monkeypatch.setattr("shutil.which", lambda _: None)
-    with pytest.raises(debian.NotOffered, match=r"there is no apt here .*with CONFIG=default$"):
+    with pytest.raises(debian.NotOffered, match=r"no apt here .*; CONFIG=default does without it$"):
         source.fetch_config(chosen)
     packed = tmp_path / "package" / source.CONFIG_FILE
     for file, data in (
