@@ -44,11 +44,14 @@ RUNS = {
     },
     ZEN_3: dict.fromkeys(("replay", "parallel", "demotion", "copy"), "2026-11-24-zen-3")
     | dict.fromkeys(("boot", "online", "hugetlb"), "2026-11-24-zen-3-range"),
-    ZEN_4: dict.fromkeys(("replay", "parallel", "demotion"), "2026-11-24-zen-4")
-    | {"copy": "2026-11-25-zen-4-copy"}
-    | dict.fromkeys(("boot", "online", "hugetlb"), "2026-11-24-zen-4-final"),
+    ZEN_4: dict.fromkeys(
+        ("replay", "boot", "online", "hugetlb", "parallel", "demotion"), "2026-11-25-zen-4"
+    )
+    | {"copy": "2026-11-25-zen-4-copy"},
     "Zen 5": dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
 }
+# What ran on Zen 4 in each configuration of the kernels.
+CONFIGS = {"Debian's": "2026-11-25-zen-4", "the VM's": "2026-11-25-zen-4-vm"}
 # Two runs with v11 of Li Zhe's series as the peer.
 V11 = ("Zen 4", RESULTS / "2026-11-25-zen-4-v11", ("main", "main2"))
 GIB = 100
@@ -69,10 +72,15 @@ Row = Sequence[str]
 
 
 @functools.cache
+def read_samples(folder: str, kind: str) -> Samples:
+    """Return what a kind of replay left in a folder of results/."""
+    samples: Samples = json.loads((RESULTS / folder / f"{kind}.json").read_text())
+    return samples
+
+
 def load(cpu: str, kind: str) -> Samples:
     """Return what a kind of replay left on a CPU."""
-    samples: Samples = json.loads((RESULTS / RUNS[cpu][kind] / f"{kind}.json").read_text())
-    return samples
+    return read_samples(RUNS[cpu][kind], kind)
 
 
 def list_cpus(kind: str) -> list[str]:
@@ -133,14 +141,26 @@ def list_times(what: str, raced: Iterable[tuple[str, str, Result]]) -> list[Row]
     return rows
 
 
-def list_replay() -> list[Row]:
-    """Return the times of each order of the drivers, on the large device."""
+def list_large(names: Mapping[str, Samples]) -> list[Row]:
+    """Return the times of each order of the drivers, on the large device, by name of samples."""
     raced = (
-        (cpu, name, find_one(cpu, "replay", device_gib=GIB, order=order, deduplicated=deduplicated))
-        for cpu in RUNS
-        for (order, deduplicated), name in ORDERS.items()
+        (name, told, pick(samples["results"], device_gib=GIB, order=order, deduplicated=shared))
+        for name, samples in names.items()
+        for (order, shared), told in ORDERS.items()
     )
     return list_times("order", raced)
+
+
+def list_replay() -> list[Row]:
+    """Return the times of each order of the drivers on each CPU."""
+    return list_large({cpu: load(cpu, "replay") for cpu in RUNS})
+
+
+def list_configs() -> list[Row]:
+    """Return the times of each order of the drivers in each configuration of the kernels."""
+    found = {name: read_samples(folder, "replay") for name, folder in CONFIGS.items()}
+    head, *rows = list_large(found)
+    return [("configuration", *head[1:]), *rows]
 
 
 def list_v11() -> list[Row]:
@@ -315,6 +335,7 @@ def list_patches() -> list[Row]:
 MARKDOWN: dict[str, Callable[[], list[Row]]] = {
     "gain": list_gains,
     "replay": list_replay,
+    "configs": list_configs,
     "v11": list_v11,
     "boot": list_boot,
     "threads": list_threads,
