@@ -14,22 +14,21 @@
 
 struct cpuinfo_x86 boot_cpu_data = { .x86_clflush_size = 64 };
 
-#define checked_nontemporal(to, from, n)				\
-	do {								\
-		if (copy_to_nontemporal(to, from, n))			\
-			__builtin_trap();				\
-	} while (0)
+static __always_inline void checked_nontemporal(void *to, const void *from, unsigned long n)
+{
+	if (copy_to_nontemporal(to, from, n))
+		__builtin_trap();
+}
 
 #ifdef memcpy_nt
-#define mixed_nt(to, from, n)						\
-	do {								\
-		if (n == 64)						\
-			memcpy_nt(to, from, 64);			\
-		else if (n == 128)					\
-			memcpy_nt(to, from, 128);			\
-		else							\
-			memcpy_nt(to, from, n);				\
-	} while (0)
+/* A size of 64 is a constant, as it is where it is inlined. */
+static __always_inline void mixed_nt(void *to, const void *from, unsigned long n)
+{
+	if (n == 64)
+		memcpy_nt(to, from, 64);
+	else
+		memcpy_nt(to, from, n);
+}
 #endif
 
 /* The barrier makes each copy load its source, as a caller that has another one each time. */
