@@ -90,4 +90,4 @@ def test_race(lab: Lab, tmp_path: Path) -> None:
     told = copy.format_table(samples)
     assert "\n2 MiB " in told and "\n64 bytes + 1, shifted by 8 " in told
     assert "\n64 bytes, shifted by 32, 4096 apart " in told
-    assert copy.format_verdict(samples).startswith("copy: memcpy_nt is ")
+    assert copy.format_verdict(samples).startswith("copy: 64 bytes by memcpy_nt are ")
