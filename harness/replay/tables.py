@@ -34,7 +34,6 @@ from harness.replay.samples import (
 
 # The runs that the tables show, by CPU.
 SAPPHIRE_RAPIDS = "Sapphire Rapids"
-ZEN_3 = "Zen 3"
 ZEN_4 = "Zen 4"
 RUNS = {
     SAPPHIRE_RAPIDS: {
@@ -42,7 +41,7 @@ RUNS = {
         "parallel": "2026-11-22-sapphire-rapids-parallel",
         "demotion": "2026-11-22-sapphire-rapids-demotion",
     },
-    ZEN_3: dict.fromkeys(("replay", "parallel", "demotion", "copy"), "2026-11-24-zen-3")
+    "Zen 3": dict.fromkeys(("replay", "parallel", "demotion", "copy"), "2026-11-24-zen-3")
     | dict.fromkeys(("boot", "online", "hugetlb"), "2026-11-24-zen-3-range"),
     ZEN_4: dict.fromkeys(
         ("replay", "boot", "online", "hugetlb", "parallel", "demotion"), "2026-11-25-zen-4"
@@ -53,7 +52,7 @@ RUNS = {
 # What ran on Zen 4 in each configuration of the kernels.
 CONFIGS = {"Debian's": "2026-11-25-zen-4", "the VM's": "2026-11-25-zen-4-vm"}
 # Two runs with v11 of Li Zhe's series as the peer.
-V11 = ("Zen 4", RESULTS / "2026-11-25-zen-4-v11", ("main", "main2"))
+V11 = (ZEN_4, RESULTS / "2026-11-25-zen-4-v11", ("main", "main2"))
 GIB = 100
 PAGES_PER_GIB = 2**18
 PAGES_PER_TIB = 2**10 * PAGES_PER_GIB
