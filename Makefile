@@ -21,6 +21,7 @@ replay-hugetlb = harness.replay hugetlb
 replay-parallel = harness.replay parallel
 replay-demotion = harness.replay demotion
 replay-copy = harness.replay copy
+replay-bind = harness.replay bind
 record    = harness.replay.record
 source    = harness.kernel.source
 tree      = harness.kernel.tree
@@ -32,7 +33,7 @@ config    = checks.cells
 tables    = harness.replay.tables
 
 .PHONY: help setup tools tools-all requirements bench bench-boot bench-demotion replay replay-boot replay-online \
-	replay-hugetlb replay-parallel replay-demotion replay-copy record tables shell config probes check test test-all list review outbox clean $(STAGES)
+	replay-hugetlb replay-parallel replay-demotion replay-copy replay-bind record tables shell config probes check test test-all list review outbox clean $(STAGES)
 .NOTPARALLEL:
 
 help:
@@ -50,6 +51,7 @@ help:
 	@echo 'make replay-parallel  the same for one device and several threads: compared with base, timed by wall clock'
 	@echo 'make replay-demotion  the same for the copy of folios to a lower tier, and what it evicts from the caches'
 	@echo 'make replay-copy  memcpy_nt() beside the other ways to copy, 64 bytes to 2 MiB'
+	@echo 'make replay-bind  the same for all of a bind and an unbind: page tables, fill, and what is freed'
 	@echo 'make record     run every replay, and write results/DATE-CPU/ with table, samples, picture and README.md: ready to commit'
 	@echo 'make tables     write the tables of README, docs and patches from results/'
 	@echo 'make review     what make test does not look at: each patch built and booted with KUnit, sparse, coccicheck, 7.3.y'
@@ -102,7 +104,7 @@ requirements:
 			--generate-hashes --no-header --no-annotate $$list.in; } >$$list.tmp && mv $$list.tmp $$list.txt || exit 1; \
 	done
 
-bench bench-boot bench-demotion replay replay-boot replay-online replay-hugetlb replay-parallel replay-demotion replay-copy \
+bench bench-boot bench-demotion replay replay-boot replay-online replay-hugetlb replay-parallel replay-demotion replay-copy replay-bind \
 	record tables shell config $(STAGES): setup
 	@$(PYTHON) -m $($@)
 

@@ -6,7 +6,7 @@ from harness.core.errors import UserError
 from harness.core.options import read_options
 from harness.core.stages import run_program
 from harness.kernel.config import BOOTED, LIKE_DEBIAN, KernelConfig
-from harness.replay import boot, build, copy
+from harness.replay import bind, boot, build, copy
 from harness.replay import demotion as replay_demotion
 
 
@@ -20,6 +20,7 @@ def list_configs() -> dict[str, KernelConfig]:
         "boot-memory": {name: one.config for name, one in boot_memory.BOOTS.items()},
         "demotion": {"demotion": demotion.BOOT.config},
         "replay": build.CONFIGS,
+        "replay-bind": bind.PROGRAM.configs,
         "replay-boot": boot.PROGRAM.configs,
         "replay-copy": copy.PROGRAM.configs,
         "replay-demotion": replay_demotion.PROGRAM.configs,
