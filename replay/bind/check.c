@@ -9,6 +9,7 @@
 #include "userspace.h"
 
 #define GUARD	4096UL		/* bytes on either side of the memmap */
+#define USED	(64 * MIB)
 
 static bool differs;
 
@@ -49,6 +50,8 @@ static void check_case(const struct replay_case *c, bool twice)
 
 		crash_kernel = kernels[k].name;
 		fill_random(start, bytes + 2 * GUARD, 1);
+		/* Memory is allocated from the start on; it is not zero. */
+		memset(bind_memory(), 0x5a, USED);
 		side->prepare(c, bind_state);
 		side->count(&before);
 		for (int i = 0; i <= twice; i++) {
