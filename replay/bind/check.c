@@ -39,7 +39,8 @@ static void check_words(const unsigned long *a, unsigned long nr, const unsigned
 static void check_case(const struct replay_case *c, bool twice)
 {
 	unsigned long most = c->nr_pages * layout->page_struct_size / 4096 * 3;
-	unsigned long *words[2] = { malloc(most * 8), malloc(most * 8) }, nr[2], left;
+	unsigned long *words[3] = { malloc(most * 8), malloc(most * 8), malloc(most * 8) };
+	unsigned long nr[2], left;
 	unsigned long bytes = c->nr_pages * layout->page_struct_size;
 	unsigned char *start = entry(c->start_pfn) - GUARD, *memmap = malloc(bytes + 2 * GUARD);
 	struct bind_counts before, bound, after;
@@ -67,7 +68,7 @@ static void check_case(const struct replay_case *c, bool twice)
 			}
 			bind_run(side, c, BIND_FREE);
 			side->count(&after);
-			left = side->walk(c, NULL);
+			left = side->walk(c, words[2]);
 			if (left)
 				report("entries left", left / 3, 0);
 		}
@@ -81,7 +82,7 @@ static void check_case(const struct replay_case *c, bool twice)
 			report("pages freed before they were unmapped", after.early, 0);
 	}
 	nr_compared++;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		free(words[i]);
 	free(memmap);
 }
