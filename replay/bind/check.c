@@ -87,6 +87,35 @@ static void check_case(const struct replay_case *c, bool twice)
 	free(memmap);
 }
 
+/* What fsdev relies on: of the struct pages of another driver, no byte survives. */
+static void check_drivers(unsigned int order)
+{
+	struct replay_case other = bind_case(1, order, true), c = bind_case(1, 0, true);
+	unsigned long bytes = (c.nr_pages - c.reserve - c.offset) * layout->page_struct_size;
+	unsigned char *start = entry(c.start_pfn + c.reserve + c.offset), *memmap = malloc(bytes);
+
+	for (unsigned int k = 0; k < nr_kernels; k++) {
+		const struct bind_side *side = bind_side(&kernels[k]);
+
+		crash_kernel = kernels[k].name;
+		for (int i = 0; i < 2; i++) {
+			fill_random(start, bytes, 1);
+			if (i) {
+				side->prepare(&other, bind_state);
+				bind_run(side, &other, BIND_FILL);
+			}
+			side->prepare(&c, bind_state);
+			bind_run(side, &c, BIND_FILL);
+			if (!i)
+				memcpy(memmap, start, bytes);
+			else if (memcmp(memmap, start, bytes))
+				report("struct pages of another driver", 1, 0);
+		}
+	}
+	nr_compared++;
+	free(memmap);
+}
+
 int check_bind(int nr, char **words)
 {
 	static const unsigned int orders[] = { 0, 9, 18 };
@@ -103,6 +132,10 @@ int check_bind(int nr, char **words)
 			 c.altmap ? ", map=dev" : "", i / 6 % 2 ? ", init_on_alloc" : "");
 		crash_context = name;
 		check_case(&c, true);
+	}
+	for (unsigned int order = 9; order <= 18; order += 9) {
+		snprintf(name, sizeof(name), "bind of fsdev after device_dax, order %u", order);
+		check_drivers(order);
 	}
 	printf("%lu cases: series %s\n", nr_compared, differs ? "DIFFERS" : "as base");
 	return differs;

@@ -16,7 +16,7 @@ SHORT = ("entry-too-few", "reference-too-many", "freed-before-cleared", "no-flus
 def test_same_bind(lab: Lab) -> None:
     done = replay(lab.replay(PROGRAM), "check")
     assert not done.returncode, done.stdout + done.stderr
-    assert done.stdout == "24 cases: series as base\n"
+    assert done.stdout == "26 cases: series as base\n"
 
 
 @pytest.mark.parametrize("name", choose(FOUND, SHORT))
