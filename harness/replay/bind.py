@@ -58,7 +58,8 @@ BIND = Replay(
     "bind",
     PROGRAM,
     {"comparing page tables, references and memmaps": ["check"]},
-    (["race", "16", "5"],),
+    # GiB of the device, rounds of each process.
+    (["race", "100", "3"], ["race", "16", "5"], ["race", "1", "9"]),
     format_table,
     format_verdict,
     peer=False,
