@@ -61,7 +61,8 @@ def make_setup(options: Options) -> Setup:
     image = make_initramfs(options, trees.series)
     accel = choose_accel(options, pair[0], image)
     # Boots of one kernel differ in time, and an emulator's times mean little.
-    return Setup(pair, image, accel, qemu, options.boots or (2 if accel == "kvm" else 1))
+    boots = options.boots or {"kvm": 2, "native": 3}.get(accel, 1)
+    return Setup(pair, image, accel, qemu, boots)
 
 
 @contextlib.contextmanager

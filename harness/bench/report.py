@@ -10,6 +10,12 @@ from harness.core.errors import UserError
 JIFFIES = 2
 # What the reader of a table must know, by the accelerator.
 WARNINGS = {
+    "native": (
+        "",
+        "NATIVE: the kernel runs on the CPU itself, at CPL 3. The memmap of a rebind is its time.",
+        "A hypervisor traps each write to a page table and each first touch of a new mapping:",
+        "first binds and unbinds mostly time that.",
+    ),
     "tcg": (
         "",
         "TCG emulates the processor: a non-temporal store is a plain store there, so",
@@ -63,9 +69,11 @@ def describe_setup(samples: dict[str, Any]) -> str:
     """Return on what was measured, where and when."""
     release = samples["boots"][0]["release"].partition("-base")[0]
     arch = f"{samples['arch']} " if "arch" in samples else ""
+    native = samples["accelerator"] == "native"
+    machine = "one virtual CPU" if native else f"QEMU {samples['qemu']}"
     return (
         f"{samples['gib']} GiB, {arch}kernel {release}, "
-        f"{samples['accelerator'].upper()} (QEMU {samples['qemu']}) on {samples['cpu']}, "
+        f"{samples['accelerator'].upper()} ({machine}) on {samples['cpu']}, "
         f"{samples['date']}"
     )
 

@@ -13,7 +13,7 @@ from harness.core.folders import ROOT, check_path
 
 # GiB for each device. In less, the device with 1 GiB alignment has no room for data.
 SIZES = range(2, 1025)
-ACCELS = ("kvm", "tcg", "icount")
+ACCELS = ("kvm", "tcg", "icount", "native")
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,8 @@ class Options:
 
     def name_result(self, target: str) -> Path:
         """Return the folder that holds what a target of make measured in the VM."""
-        kinds = [self.arch] * (self.arch != GUESTS[0]) + ["icount"] * (self.accel == "icount")
+        kinds = [self.arch] * (self.arch != GUESTS[0])
+        kinds += [self.accel] * (self.accel in ("icount", "native"))
         return self.build / "-".join([target, *kinds])
 
 
@@ -82,8 +83,8 @@ def read_options(env: Mapping[str, str] = os.environ) -> Options:
     """Return the options that the environment sets; Raises UserError on a bad variable."""
     accel = read_choice(env, "ACCEL", ACCELS, "")
     arch = read_choice(env, "ARCH", GUESTS, GUESTS[0])
-    if accel == "kvm" and arch != GUESTS[0]:
-        raise UserError(f"ACCEL=kvm cannot run an {arch} guest: leave out ACCEL= or ARCH=")
+    if accel in ("kvm", "native") and arch != GUESTS[0]:
+        raise UserError(f"ACCEL={accel} cannot run an {arch} guest: leave out ACCEL= or ARCH=")
     build = Path(env.get("BUILD") or ROOT / "build").resolve()
     check_path("BUILD", build)
     check_path("the checkout", ROOT)

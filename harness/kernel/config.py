@@ -93,6 +93,27 @@ LIKE_DEBIAN = dataclasses.replace(
         "CONFIG_UBSAN_SHIFT=y",
     ),
 )
+# A kernel at CPL 3 under native/monitor.c has no bus, no firmware, no APIC and no hypervisor that
+# it knows of; it cannot move itself, and gets its persistent memory from the e820 map.
+NATIVE = dataclasses.replace(
+    MEASURED,
+    name="native",
+    lines=(
+        "CONFIG_EXPERT=y",
+        "CONFIG_X86_PMEM_LEGACY=y",
+        *(
+            f"# CONFIG_{name} is not set"
+            for name in (
+                *("ACPI", "ACPI_HOTPLUG_MEMORY", "ACPI_NFIT", "ACPI_NUMA", "X86_64_ACPI_NUMA"),
+                *("EFI", "PCI", "PCI_MSI", "VIRTIO_MENU", "VIRTIO_MEM", "VIRTIO_PCI"),
+                *("HYPERVISOR_GUEST", "KVM_GUEST", "PARAVIRT", "X86_X2APIC", "X86_MCE", "MTRR"),
+                *("RANDOMIZE_BASE", "RELOCATABLE", "SERIAL_8250", "SERIAL_8250_CONSOLE"),
+                *("CPU_MITIGATIONS", "MODIFY_LDT_SYSCALL", "X86_16BIT", "X86_UMIP"),
+                *("X86_VSYSCALL_EMULATION", "INPUT", "VT", "SERIO", "HID"),
+            )
+        ),
+    ),
+)
 # For KMSAN on top of MEASURED: with it, Kconfig has no deferred initialisation.
 WITH_KMSAN = ("CONFIG_KMSAN=y", "# CONFIG_DEFERRED_STRUCT_PAGE_INIT is not set")
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from harness.core.architectures import get_machine
 from harness.core.cache import drop_others, keep
 from harness.core.command import git
-from harness.core.folders import need_disk
+from harness.core.folders import ROOT, need_disk
 from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.core.stages import run_stage
-from harness.kernel.config import BOOTED, MEASURED, KernelConfig, configure
+from harness.kernel.config import BOOTED, MEASURED, NATIVE, KernelConfig, configure
 from harness.kernel.toolchain import count_lines, need_tools
-from harness.kernel.tree import Trees, apply_series
+from harness.kernel.tree import Trees, apply_patch, apply_series, checkout_commit
 
 DISK_GIB = 1.5
 KEPT = {
@@ -82,9 +82,20 @@ def build_kernel(
     return Kernel(label, (kept / "release").read_text().strip(), kept / "image", arch)
 
 
+def patch_trees(trees: Trees) -> Trees:
+    """Return worktrees of base and series with what native/monitor.c needs of a kernel."""
+    worktrees, made = trees.base.parent, []
+    for name, tree in (("native-base", trees.base), ("native-series", trees.series)):
+        made.append(checkout_commit(worktrees, git(tree, "rev-parse", "HEAD"), name))
+        apply_patch(made[-1], ROOT / "native/kernel.patch", advice="rebase it on the base")
+    return Trees(*made)
+
+
 def build_pair(options: Options, trees: Trees) -> tuple[Kernel, Kernel]:
     """Build the base and the series kernel if needed, and return both."""
     config = BOOTED[options.arch]
+    if options.accel == "native":
+        trees, config = patch_trees(trees), NATIVE
     base = build_kernel(options, "base", trees.base, config)
     series = build_kernel(options, "series", trees.series, config)
     say(f"kernels: {base.release}, {series.release}")

@@ -13,17 +13,19 @@ from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.kernel.images import Kernel
-from harness.vm.guest import Guest, boot_guest, check_qemu
+from harness.vm.guest import Guest, boot_guest, check_qemu, compile_monitor
 
 PROBE_SECONDS = 20
 
 
 def choose_accel(options: Options, kernel: Kernel, image: Path) -> str:
-    """Return the accelerator to use: kvm, tcg or icount.
+    """Return the accelerator to use: kvm, tcg, icount or native.
 
     ACCEL= decides if it is set. A guest of another architecture needs TCG. Otherwise a probe boot
     decides. Its result is kept for this boot of the host and this version of QEMU.
     """
+    if options.accel == "native":
+        compile_monitor(options.build)
     if options.accel:
         return options.accel
     if kernel.arch != os.uname().machine:

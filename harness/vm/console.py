@@ -44,6 +44,7 @@ REBIND = re.compile(
     r"memmap (?P<memmap>\d+) ms, bind (?P<bind>\d+\.\d+) ms, (?P<pages>\d+) pages$"
 )
 STAGE = "stage: "
+UP = "stage: kernel "
 
 
 class BadConsole(Exception):
@@ -99,6 +100,7 @@ def read_times(
     """Return the times of each device from a whole console log.
 
     pages gives the number of struct pages of each device by name, in the order of the namespaces.
+    What the kernel binds before guest/rebind does not count: a device of the e820 map, as raw.
     Raises BadConsole as split_console() does, and unless kernel and selftest report each bind once
     and alike.
     """
@@ -107,12 +109,12 @@ def read_times(
     firsts: list[tuple[str, int, int]] = []
     kernel: list[tuple[int, int]] = []
     selftest: list[tuple[str, int, int]] = []
-    stage = ""
+    stage = UP
     for line in split_console(console, release):
         text = read_message(line)
         if text.startswith(STAGE):
             stage = text
-        elif match := INITIALISED.match(line):
+        elif not stage.startswith(UP) and (match := INITIALISED.match(line)):
             event = int(match["ms"]), int(match["pages"])
             if first := FIRST.match(stage):
                 firsts.append((first[1], *event))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Boot a kernel in QEMU, watch its console, and never leave QEMU running."""
 
+import dataclasses
+import math
 import os
 import re
 import select
@@ -16,6 +18,7 @@ from pathlib import Path
 from harness.core.architectures import get_machine
 from harness.core.command import run, spawn
 from harness.core.errors import UserError
+from harness.core.folders import ROOT
 from harness.core.progress import announce
 from harness.kernel.images import Kernel
 from harness.vm.console import DONE, FAILED, STAGE, is_splat, read_message
@@ -76,12 +79,14 @@ class Guest:
     nodes: int = 1
 
     def command(self) -> list[str | Path]:
-        """Return QEMU's command line.
+        """Return QEMU's command line, or that of native/monitor.c, which need_monitor() makes.
 
         The devices have no label area, so that namespace0.0, namespace1.0... each cover a whole
         device. The host provides a page when the guest first touches it, so RAM and devices may
         exceed the host's.
         """
+        if self.accel == "native":
+            return self.command_monitor()
         machine, native = get_machine(self.kernel.arch), self.accel == "kvm"
         number = len(self.devices)
         memory = f"{self.ram_gib}G"
@@ -110,12 +115,35 @@ class Guest:
             # The guest's clocks then advance by one nanosecond for each instruction. When it
             # waits, they jump ahead.
             command += ["-icount", "shift=0,sleep=off"]
-        words = [f"console={machine.console}", "ignore_loglevel", "panic=-1"]
-        words += ['dyndbg="func memmap_init_zone_device +p"']
-        words += [f"zdm.devices={','.join(map(str, self.devices))}"] * bool(number)
-        words += [self.words] + [machine.tcg] * (not native)
+        words = [f"console={machine.console}", *self.list_words()] + [machine.tcg] * (not native)
         command += ["-kernel", self.kernel.image, "-initrd", self.initramfs]
         return [*command, "-append", " ".join(filter(None, words))]
+
+    def list_words(self) -> list[str]:
+        """Return the words of the kernel's command line that do not depend on the machine."""
+        words = ["ignore_loglevel", "panic=-1", 'dyndbg="func memmap_init_zone_device +p"']
+        words += [f"zdm.devices={','.join(map(str, self.devices))}"] * bool(self.devices)
+        return [*words, self.words]
+
+    def command_monitor(self) -> list[str | Path]:
+        """Return the command line of native/monitor.c; Raises UserError if it cannot be so."""
+        if self != dataclasses.replace(self, cpus=2, nodes=1, args=Guest.args):
+            raise UserError(
+                "a native boot has one CPU, one node and a console only: leave out ACCEL=native"
+            )
+        kernel, sizes = self.kernel.image.with_name("vmlinux"), [f"{self.gib}"] * len(self.devices)
+        command = [self.initramfs.with_name("monitor"), kernel, self.initramfs]
+        # Without a namespace, a device of the e820 map is bound as raw, with its memmap in RAM.
+        ram = self.ram_gib + len(self.devices) * math.ceil(self.gib * MEMMAP_GIB)
+        return [*command, f"{ram * 1024}", ",".join(sizes or ["0"]), *self.list_words()]
+
+
+def compile_monitor(build: Path) -> None:
+    """Build native/monitor.c as build/monitor; Raises UserError when that fails."""
+    if os.uname().machine != "x86_64":
+        raise UserError("ACCEL=native needs an x86-64 machine: leave it out")
+    source = ROOT / "native/monitor.c"
+    run(["gcc", "-O2", "-Wall", "-Wextra", "-o", build / "monitor", source], f"building {source}")
 
 
 class Patience:
