@@ -105,14 +105,14 @@ def format_table(samples: dict[str, Any]) -> str:
                 kernel: select_values(samples, kernel, device, kind)
                 for kernel in ("base", "series")
             }
-            means = {kernel: statistics.fmean(values) for kernel, values in both.items()}
+            medians = {kernel: statistics.median(values) for kernel, values in both.items()}
             for kernel, values in both.items():
                 jumped -= len(values) * (kind == "bind")
                 spread = f"{statistics.stdev(values):.1f}" if len(values) > 1 else "-"
-                change = f"{compute_change(*means.values()):+.1f} %" * (kernel == "series")
+                change = f"{compute_change(*medians.values()):+.1f} %" * (kernel == "series")
                 rows.append(
                     f"{device:12}{name:20}{kernel:8}{len(values):4}{min(values):9.1f}"
-                    f"{statistics.median(values):9.1f}{means[kernel]:9.1f}{spread:>8}"
+                    f"{medians[kernel]:9.1f}{statistics.fmean(values):9.1f}{spread:>8}"
                     f"{change:>9}".rstrip()
                 )
     if jumped:

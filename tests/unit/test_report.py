@@ -26,7 +26,7 @@ def test_table() -> None:
     rows = [" ".join(line.split()) for line in text.splitlines()]
     for row in (
         "nd_pmem memmap, rebind base 60 692.0 701.5 708.2 20.2",
-        "nd_pmem memmap, rebind series 60 246.0 254.0 257.8 13.8 -63.6 %",
+        "nd_pmem memmap, rebind series 60 246.0 254.0 257.8 13.8 -63.8 %",
         "dax_pmem memmap, first bind series 2 1450.0 1634.5 1634.5 260.9 -49.4 %",
         "dax_pmem whole bind, rebind base 60 734.6 771.1 782.4 43.8",
     ):
