@@ -106,9 +106,11 @@ static void end(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-	printf("monitor: %.3f s, of which %.3f s on a CPU; %lu exits: %lu system calls, %lu page faults, %lu interrupts\n",
+	printf("monitor: %.3f s, of which %.3f s on a CPU; ",
 	       now.tv_sec - started.tv_sec + (now.tv_nsec - started.tv_nsec) / 1e9,
-	       used.tv_sec + used.tv_nsec / 1e9, exits, syscalls, faults, interrupts);
+	       used.tv_sec + used.tv_nsec / 1e9);
+	printf("%lu exits: %lu system calls, %lu page faults, %lu interrupts\n", exits, syscalls,
+	       faults, interrupts);
 	exit(fflush(stdout) ? 1 : 0);
 }
 
@@ -212,14 +214,14 @@ static void do_cpuid(void)
 	case 2: case 4:
 		break;
 	case 7:		/* BMI, AVX2, AVX-512, ERMS, RDSEED, ADX, CLFLUSHOPT, CLWB, SHA, FSRM */
-		a = c = 0;
+		a = 0, c = 0;
 		b = sub ? 0 : b & 0xe18f0328;
 		d = sub ? 0 : d & BIT(4);
 		break;
 	case 0xd:	/* XSAVE: what programs find without a trap, the kernel must save */
 		a &= sub == 0 ? xcr0 : sub == 1 ? 1 : ~0u;
 		if (sub < 2)
-			b = c = xsave_size;
+			b = xsave_size, c = xsave_size;
 		d = 0;
 		break;
 	case 0x80000000:
@@ -232,15 +234,15 @@ static void do_cpuid(void)
 	case 0x80000002 ... 0x80000006:
 		break;
 	case 0x80000007:	/* the TSC does not stop */
-		a = b = c = 0;
+		a = 0, b = 0, c = 0;
 		d = BIT(8);
 		break;
 	case 0x80000008:
 		a = 0x3030;
-		b = c = d = 0;
+		b = 0, c = 0, d = 0;
 		break;
 	default:
-		a = b = c = d = 0;
+		a = 0, b = 0, c = 0, d = 0;
 	}
 	REG(rax) = a, REG(rbx) = b, REG(rcx) = c, REG(rdx) = d;
 }
@@ -588,7 +590,7 @@ static bool emulate(void)
 			in.segment = *in.next;
 		else if (*in.next == 0x66)
 			in.word = true;
-		else if (*in.next != 0x2e && *in.next != 0x3e && *in.next != 0xf2 && *in.next != 0xf3)
+		else if (!memchr("\x2e\x3e\xf2\xf3", *in.next, 4))
 			break;
 	}
 	if ((*in.next & 0xf0) == 0x40)
@@ -628,7 +630,8 @@ static bool emulate(void)
 			if (*in.next >> 6 != 3)
 				return false;
 			if ((*in.next >> 3 & 7) == 3)
-				cpu.tr = *find_register((*in.next & 7) | (in.rex & 1) << 3) & 0xfff8;
+				cpu.tr = 0xfff8 &
+					 *find_register((*in.next & 7) | (in.rex & 1) << 3);
 			in.next++;
 			break;
 		case 0x01:
@@ -889,8 +892,8 @@ static void make_boot_params(const char *initramfs, u64 ram, char **words)
 	zero[0x211] = 1;
 	*(u32 *)(zero + 0x228) = 0x91000;
 	*(u32 *)(zero + 0x238) = 2047;
-	n = sprintf(line, "native acpi=off nolapic noapic tsc=reliable tsc_early_khz=%d io_delay=none nohz=off highres=off",
-		    ioctl(vcpu, KVM_GET_TSC_KHZ, 0));
+	n = sprintf(line, "native acpi=off nolapic noapic io_delay=none nohz=off highres=off ");
+	n += sprintf(line + n, "tsc=reliable tsc_early_khz=%d", ioctl(vcpu, KVM_GET_TSC_KHZ, 0));
 	for (; *words && n < 2000; words++)
 		n += snprintf(line + n, 2047 - n, " %s", *words);
 	file = map_file(initramfs, &size);
@@ -939,7 +942,11 @@ static void make_vcpu(void)
 	s.cr4 = 0x406b0;
 	s.efer = cpu.efer;
 	s.cs = code;
-	s.ds = s.es = s.fs = s.gs = s.ss = data;
+	s.ds = data;
+	s.es = data;
+	s.fs = data;
+	s.gs = data;
+	s.ss = data;
 	s.tr = tss;
 	s.gdt.base = stub_data;
 	s.gdt.limit = 8 * CPUNODE + 7;

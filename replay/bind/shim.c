@@ -76,7 +76,7 @@ asm("	.pushsection .text\n"
 	"	.popsection\n");
 extern char pv_same[], pv_store[];
 #define SAME	{ (void *)pv_same }
-#define STORE	(void *)pv_store
+#define STORE	((void *)pv_store)
 
 /* As natively booted; user space makes direct calls of these. */
 struct paravirt_patch_template pv_ops = {
@@ -189,13 +189,16 @@ static void prepare(const struct replay_case *c, void *where)
 	}
 	state->zonestat.stat_threshold = 125;
 	/* Of a zone that has plenty. */
-	state->pcp.high = state->pcp.high_min = state->pcp.high_max = 4096;
+	state->pcp.high = 4096;
+	state->pcp.high_min = 4096;
+	state->pcp.high_max = 4096;
 	state->pcp.batch = 63;
 	for (i = 0; i < NR_PCP_LISTS; i++)
 		INIT_LIST_HEAD(&state->pcp.lists[i]);
 	zone = &state->pgdat.node_zones[ZONE_NORMAL];
 	zone->zone_start_pfn = BIND_RAM_PFN;
-	zone->spanned_pages = zone->present_pages = BIND_RAM_PAGES;
+	zone->spanned_pages = BIND_RAM_PAGES;
+	zone->present_pages = BIND_RAM_PAGES;
 	zone->initialized = 1;
 	for (order = 0; order < NR_PAGE_ORDERS; order++)
 		for (t = 0; t < MIGRATE_TYPES; t++)
@@ -206,8 +209,10 @@ static void prepare(const struct replay_case *c, void *where)
 			.zone_idx = ZONE_NORMAL,
 		};
 
-	memblock.memory.cnt = memblock.reserved.cnt = 0;
-	memblock.memory.total_size = memblock.reserved.total_size = 0;
+	memblock.memory.cnt = 0;
+	memblock.reserved.cnt = 0;
+	memblock.memory.total_size = 0;
+	memblock.reserved.total_size = 0;
 	memblock_add_node(PFN_PHYS(BIND_RAM_PFN), PFN_PHYS(BIND_RAM_PAGES), 0, 0);
 	for (pfn = BIND_RAM_PFN; pfn < BIND_RAM_PFN + BIND_RAM_PAGES; pfn++)
 		__init_single_page(pfn_to_page(pfn), pfn, ZONE_NORMAL, 0);

@@ -11,7 +11,7 @@ from review import scripts
 
 SOURCES = sorted(
     path
-    for folder in ("replay", "probes", "guest")
+    for folder in ("replay", "probes", "guest", "native")
     for path in (folders.ROOT / folder).rglob("*.[ch]")
 )
 # What does not hold for programs of user space.
