@@ -44,7 +44,7 @@ typedef uint8_t u8;
 
 /* The guest's segments; the first two are what its kernel believes to run with. */
 enum { KERNEL_CS = 0x10, KERNEL_DS = 0x18, USER_DS = 0x2b, USER_CS = 0x33, TSS = 0x40 };
-enum { DB = 1, BP = 3, OF = 4, GP = 13, PF = 14, TIMER = 0x30, CPUNODE = 15 };
+enum { BP = 3, OF = 4, GP = 13, PF = 14, TIMER = 0x30, CPUNODE = 15 };
 
 /* Entries of the stub, and the end of the stack that an exception finds. */
 enum { STUB_RETURN = 0x400, STUB_CR3 = 0x410, STUB_INVLPG = 0x420, STUB_SYSCALL = 0x430 };
@@ -229,7 +229,7 @@ static void do_cpuid(void)
 		break;
 	case 0x80000001:	/* SYSCALL, NX, RDTSCP, long mode; LAHF, LZCNT, SSE4A, PREFETCHW */
 		c &= 0x161;
-		d = (d & 0x0183f3ff & 0x0789a17d) | BIT(11) | BIT(20) | BIT(27) | BIT(29);
+		d = (d & 0x0181a17d) | BIT(11) | BIT(20) | BIT(27) | BIT(29);
 		break;
 	case 0x80000002 ... 0x80000006:
 		break;

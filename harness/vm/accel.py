@@ -24,9 +24,9 @@ def choose_accel(options: Options, kernel: Kernel, image: Path) -> str:
     ACCEL= decides if it is set. A guest of another architecture needs TCG. Otherwise a probe boot
     decides. Its result is kept for this boot of the host and this version of QEMU.
     """
-    if options.accel == "native":
-        compile_monitor(options.build)
     if options.accel:
+        if options.accel == "native":
+            compile_monitor(options.build)
         return options.accel
     if kernel.arch != os.uname().machine:
         return "tcg"

@@ -79,7 +79,7 @@ class Guest:
     nodes: int = 1
 
     def command(self) -> list[str | Path]:
-        """Return QEMU's command line, or that of native/monitor.c, which need_monitor() makes.
+        """Return QEMU's command line, or that of native/monitor.c, which compile_monitor() makes.
 
         The devices have no label area, so that namespace0.0, namespace1.0... each cover a whole
         device. The host provides a page when the guest first touches it, so RAM and devices may
@@ -87,16 +87,16 @@ class Guest:
         """
         if self.accel == "native":
             return self.command_monitor()
-        machine, native = get_machine(self.kernel.arch), self.accel == "kvm"
+        machine, kvm = get_machine(self.kernel.arch), self.accel == "kvm"
         number = len(self.devices)
         memory = f"{self.ram_gib}G"
         if number:
             # With room for the alignment of each device.
             memory += f",slots={number},maxmem={self.ram_gib + number * self.gib + 4}G"
         command: list[str | Path] = [machine.qemu]
-        board = f"{machine.board},nvdimm=on,accel={'kvm' if native else 'tcg'}"
+        board = f"{machine.board},nvdimm=on,accel={'kvm' if kvm else 'tcg'}"
         command += ["-machine", board + ",memory-backend=ram0" * (self.nodes == 1)]
-        command += ["-cpu", "host" if native else "max"]
+        command += ["-cpu", "host" if kvm else "max"]
         # A socket for each node: QEMU puts all CPUs of a socket in one node.
         command += ["-smp", f"{self.cpus},sockets={min(self.cpus, self.nodes)}"]
         command += ["-m", memory]
@@ -115,7 +115,7 @@ class Guest:
             # The guest's clocks then advance by one nanosecond for each instruction. When it
             # waits, they jump ahead.
             command += ["-icount", "shift=0,sleep=off"]
-        words = [f"console={machine.console}", *self.list_words()] + [machine.tcg] * (not native)
+        words = [f"console={machine.console}", *self.list_words()] + [machine.tcg] * (not kvm)
         command += ["-kernel", self.kernel.image, "-initrd", self.initramfs]
         return [*command, "-append", " ".join(filter(None, words))]
 
