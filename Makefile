@@ -2,10 +2,16 @@
 
 # An empty BUILD= is the default, here as in harness/core/options.py.
 override BUILD := $(or $(BUILD),build)
-export BUILD SIZE REBINDS BOOTS RUNS LINUX PEER CONFIG ARCH ACCEL JOBS AUTHOR KERNEL GDB CELL
+VARIABLES = BUILD SIZE REBINDS BOOTS RUNS LINUX PEER CONFIG ARCH ACCEL JOBS AUTHOR KERNEL GDB CELL DRYRUN
+export $(VARIABLES)
+GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
+UNKNOWN := $(filter-out $(VARIABLES) MAKE% -%,$(GIVEN))
+$(if $(UNKNOWN),$(error there is no variable $(UNKNOWN): make help lists them))
 
 # The shell takes the folder from the environment, so that no path is split.
 PYTHON = "$$BUILD/venv/bin/python" -B
+# What only looks needs no environment.
+LOOK = @/usr/bin/python3 -B -m
 UNIT_TESTS = $(PYTHON) -m pytest -q -n auto tests/unit
 # $(SETUP) WHAT: first make sure of what a target needs; harness/setup.py lists it.
 SETUP = sh harness/setup.sh
@@ -29,11 +35,11 @@ kernels   = harness.kernel.images
 export    = harness.kernel.export
 initramfs = harness.vm.initramfs
 shell     = harness.vm.shell
-config    = checks.cells
 tables    = harness.replay.tables
 
-.PHONY: help setup tools tools-all requirements bench bench-boot bench-demotion replay replay-boot replay-online \
-	replay-hugetlb replay-parallel replay-demotion replay-copy replay-bind record tables shell config probes check test test-all list review outbox clean $(STAGES)
+REPLAYS = replay replay-boot replay-online replay-hugetlb replay-parallel replay-demotion replay-copy replay-bind
+PROGRAMS = bench bench-boot bench-demotion shell $(REPLAYS) record tables $(STAGES)
+.PHONY: help setup tools tools-all requirements config probes check test test-all list review outbox clean $(PROGRAMS)
 .NOTPARALLEL:
 
 help:
@@ -81,7 +87,8 @@ help:
 	@echo 'CONFIG=debian  the configuration of the kernels of a replay: Debian'\''s own, or default, that of the VM, or another that it has'
 	@echo 'ARCH=x86_64  or arm64: what make bench and its stages measure; arm64 is cross-compiled and always emulated'
 	@echo 'ACCEL=tcg    tcg, kvm, icount, which emulates and counts instructions, or native (docs/native.md); else KVM if a probe boot works, or TCG'
-	@echo 'KERNEL=series  or base: the kernel of make shell'
+	@echo 'KERNEL=series  or base: the kernel of make shell, and of DRYRUN='
+	@echo 'DRYRUN=1     print the QEMU command of make bench or make shell; build and install nothing'
 	@echo 'GDB=1        let the VM of make shell wait for a debugger, and say how to attach it'
 	@echo 'AUTHOR="Name <mail>"  who sends the patches, for make outbox'
 	@echo 'JOBS=n       parallel compilations (else one per processor)'
@@ -104,9 +111,14 @@ requirements:
 			--generate-hashes --no-header --no-annotate $$list.in; } >$$list.tmp && mv $$list.tmp $$list.txt || exit 1; \
 	done
 
-bench bench-boot bench-demotion replay replay-boot replay-online replay-hugetlb replay-parallel replay-demotion replay-copy replay-bind \
-	record tables shell config $(STAGES): setup
+ifneq ($(DRYRUN),)
+$(if $(filter-out bench shell,$(MAKECMDGOALS)),$(error DRYRUN= is for make bench and make shell: leave it out))
+bench shell:
+	$(LOOK) harness.vm.dryrun $@
+else
+$(PROGRAMS): setup
 	@$(PYTHON) -m $($@)
+endif
 
 review:
 	@$(SETUP) review
@@ -133,9 +145,11 @@ test-all: tools-all
 	@$(UNIT_TESTS)
 	@$(PYTHON) -m pytest -v -s tests/matrix
 
-list: tools
-	@$(PYTHON) -m pytest --collect-only -q -m "not full" tests/matrix | sed '/::/!d; s/^/test      /'
-	@$(PYTHON) -m pytest --collect-only -q -m full tests/matrix | sed '/::/!d; s/^/test-all  /'
+list:
+	$(LOOK) tests.list_cells
+
+config:
+	$(LOOK) checks.cells
 
 clean:
-	@/usr/bin/python3 -B -m harness.clean
+	$(LOOK) harness.clean

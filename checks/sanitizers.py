@@ -69,7 +69,8 @@ CHECKERS = {
     checker.config.name: checker
     for checker in (
         # With 5 levels of page tables, base's identify_cpu() clears LA57 for a moment. KASAN then
-        # takes the direct map for wild memory if an interrupt comes (KASAN_SHADOW_START).
+        # takes the direct map for wild memory if an interrupt comes (KASAN_SHADOW_START):
+        # https://lkml.iu.edu/hypermail/linux/kernel/2606.1/11911.html
         Checker(
             KernelConfig("kasan-ubsan", (*FRAGMENTS, "kasan", "ubsan"), LINES),
             "kasan",
@@ -87,8 +88,9 @@ CHECKERS = {
         # nd_pmem maps its pages before they have a memmap, and KMSAN then allocates metadata for
         # each (kmsan_ioremap_page_range()). On unmap it walks every following page but frees the
         # metadata of the first only (kmsan_iounmap_page_range()): 128 MiB takes over three
-        # minutes, 1 GiB exhausts RAM. A device has no room for a memmap of 80 bytes per page
-        # (nd_pfn_init()).
+        # minutes, 1 GiB exhausts RAM. Both functions came with commit b073d7f8aee4 ("mm: kmsan:
+        # maintain KMSAN metadata for page operations"). A device has no room for a memmap of 80
+        # bytes per page (nd_pfn_init()).
         Checker(
             KernelConfig(
                 "kmsan", (*FRAGMENTS, "kmsan"), (*LINES, *WITH_KMSAN), Toolchain(llvm=LLVM)

@@ -88,13 +88,19 @@ def name_console(what: str, log: Path) -> Iterator[None]:
         raise UserError(f"{what}: {error} (whole console: {log})") from None
 
 
+def make_guest(options: Options, kernel: Kernel, image: Path, accelerator: str) -> Guest:
+    """Return the guest that rebinds all devices."""
+    words = f"zdm.do=rebind zdm.rebinds={options.rebinds}"
+    devices = list_devices(kernel.arch)
+    return Guest(kernel, image, accelerator, options.gib, words, devices=devices)
+
+
 def measure_boot(
     options: Options, kernel: Kernel, image: Path, accelerator: str, log: Path, what: str
 ) -> dict[str, console.Times]:
     """Boot once and return each device's times; Raises UserError unless the console is clean."""
-    words = f"zdm.do=rebind zdm.rebinds={options.rebinds}"
-    devices = list_devices(kernel.arch)
-    guest = Guest(kernel, image, accelerator, options.gib, words, devices=devices)
+    guest = make_guest(options, kernel, image, accelerator)
+    devices = guest.devices
     limit = 300 + options.gib * options.rebinds * len(devices) / 10
 
     def tell(spoken: str) -> None:

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
 """The plot: base against series for each device, with a dot for each rebind and the mean."""
 
+from __future__ import annotations
+
 import functools
 import random
 import statistics
 from pathlib import Path
-from typing import Any
-
-from matplotlib.axes import Axes
+from typing import TYPE_CHECKING, Any
 
 from harness.bench.report import compute_change, make_label, name_unit, select_values
 from harness.core.picture import COLOURS, INK, add_legend, open_figure
 from harness.vm.devices import DEVICES, Device
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def draw_panel(axes: Axes, samples: dict[str, Any], device: Device) -> None:

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What all pictures share: a figure that becomes a file, its colours, its axes and its legend."""
+"""What all pictures share: a figure that becomes a file, its colours, its axes and its legend.
+
+Only what draws needs matplotlib, so that `make config` and `make list` need no environment.
+"""
+
+from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
-
-import matplotlib
-
-matplotlib.use("Agg")
-from matplotlib import pyplot
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Literal
 
 from harness.core.cache import replace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 COLOURS = {
     "base": "#8a8f98",
@@ -40,6 +42,11 @@ def open_figure(
     panel is the size of each panel in inches. The panels of a column have one scale of x, and
     one_scale says which panels have one scale of y.
     """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
     figure, panels = pyplot.subplots(
         rows,
         columns,

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Pictures of races: lines of medians, with what the processes, or rounds, span as bands."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-from matplotlib.axes import Axes
+from typing import TYPE_CHECKING, Any
 
 from harness.core.picture import COLOURS, INK, add_legend, open_figure
 from harness.replay.samples import (
@@ -16,6 +16,9 @@ from harness.replay.samples import (
     is_touched,
     list_runners,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LOOKS: dict[str, dict[str, Any]] = {
     "base": {"linewidth": 2.5, "marker": "o"},

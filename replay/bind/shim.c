@@ -166,7 +166,7 @@ static void prepare(const struct replay_case *c, void *where)
 		state->sections[i].usage = (struct mem_section_usage *)state->usage[i];
 		state->sections[i].section_mem_map = SECTION_HAS_MEM_MAP | SECTION_IS_ONLINE;
 	}
-	/* Huge pages; all other features are left out. */
+	/* vmemmap_populate() in init_64.c uses huge pages only with it. */
 	set_cpu_cap(&boot_cpu_data, X86_FEATURE_PSE);
 	page_offset_base = (unsigned long)bind_memory() - PFN_PHYS(BIND_RAM_PFN);
 	init_mm.pgd = state->pgd;

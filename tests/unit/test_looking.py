@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What can be seen without an environment, and variables that make does not know."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from support import make
+
+from harness.core import command, folders
+
+
+def test_list_is_what_pytest_collects() -> None:
+    """The list is made without pytest."""
+    collect = [sys.executable, "-B", "-m", "pytest", "--collect-only", "-q", "-m"]
+    found = []
+    for label, marks in (("test", "not full"), ("test-all", "full")):
+        told = command.run([*collect, marks, "tests/matrix"], "pytest", cwd=folders.ROOT)
+        found += [f"{label:8}  {line}" for line in told.splitlines() if "::" in line]
+    assert make("list").stdout.splitlines() == sorted(found)
+
+
+@pytest.mark.parametrize("target", ["help", "list", "config"])
+def test_looking_installs_nothing(target: str) -> None:
+    done = make(target, BUILD="/nowhere/to/build")
+    assert done.returncode == 0 and len(done.stdout.splitlines()) > 40
+
+
+def test_unknown_variable() -> None:
+    done = command.run(["make", "help", "SZIE=2G"], "make", cwd=folders.ROOT, fine=(2,))
+    [line] = done.splitlines()
+    assert "there is no variable SZIE: make help lists them" in line
+
+
+@pytest.mark.parametrize(
+    ("target", "script", "kernel"), [("bench", "rebind", ""), ("shell", "shell", "base")]
+)
+def test_dry_run(target: str, script: str, kernel: str, tmp_path: Path) -> None:
+    """It prints what boots, and makes nothing."""
+    done = make(target, DRYRUN="1", BUILD=str(tmp_path), ACCEL="tcg", KERNEL=kernel, SIZE="8G")
+    [line] = done.stdout.splitlines()
+    words = shlex.split(line)
+    assert words[0] == "qemu-system-x86_64" and f"zdm.do={script}" in words[-1]
+    image = tmp_path / f"kernels/{kernel or 'series'}/image"
+    assert words[words.index("-kernel") + 1] == str(image)
+    assert done.stderr.splitlines()[0] == f"not there yet, make {target} makes it: {image}"
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_dry_run_of_another_target() -> None:
+    done = command.run(["make", "test", "DRYRUN=1"], "make", cwd=folders.ROOT, fine=(2,))
+    assert "DRYRUN= is for make bench and make shell: leave it out" in done
