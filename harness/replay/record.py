@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """`make record`: every replay on this machine, into results/DATE-CPU/, ready to commit or send."""
 
+import datetime
+import itertools
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from harness.core.cache import replace
+from harness.core.cpu import describe_cpu
 from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.core.progress import say
@@ -16,26 +19,30 @@ from harness.replay.copy import COPY
 from harness.replay.demotion import DEMOTION
 from harness.replay.device import DEVICE
 from harness.replay.parallel import PARALLEL
-from harness.replay.run import run_replay
+from harness.replay.run import Replay, run_replay
 from harness.replay.samples import RESULTS, Samples, describe_runs, find_stolen
 
 REPLAYS = (DEVICE, BOOT, ONLINE, HUGETLB, PARALLEL, DEMOTION, COPY)
 
 
-def name_folder(samples: Samples) -> str:
+def name_folder(cpu: str, config: str, date: str) -> str:
     """Return DATE-CPU: the microarchitecture if it is known, else the model name.
 
     The name of a configuration that is not the default of CONFIG= is added.
     """
-    cpu = str(samples["cpu"])
     known = re.search(r" \(([^()]+)\)$", cpu)
     name = known[1] if known else cpu.split(", family")[0]
-    config, _, _ = samples["config"].rpartition(", ")
-    name += f" {config}" if config not in ("", Options.config) else ""
-    return f"{samples['date']}-{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}"
+    name += f" {config}" if config != Options.config else ""
+    return f"{date}-{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}"
 
 
-def format_readme(all_samples: dict[str, Samples]) -> str:
+def choose_folder(results: Path, name: str) -> Path:
+    """Return the folder of this name, or the first of NAME-2, NAME-3... that is not there."""
+    names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+    return next(results / one for one in names if not (results / one).exists())
+
+
+def format_readme(all_samples: Mapping[str, Samples], failed: Sequence[str]) -> str:
     """Return README.md, made from what the programs recorded."""
     first = next(iter(all_samples.values()))
     guest = "a virtual machine" if first["hypervisor"] else "no virtual machine"
@@ -64,30 +71,45 @@ def format_readme(all_samples: dict[str, Samples]) -> str:
             f"| `{name}.*` | `make {target}` | {describe_runs(samples)} | "
             f"{samples['config']} | {find_stolen(samples):.0%} at most |"
         )
+    rows += ["", f"These failed: {', '.join(failed)}."] * bool(failed)
     return "\n".join(rows) + "\n"
 
 
-def write_results(folders: Iterable[Path], all_samples: dict[str, Samples], results: Path) -> Path:
-    """Return results/DATE-CPU with the results and README.md; Raises UserError if it exists."""
-    where = results / name_folder(next(iter(all_samples.values())))
-    if where.exists():
-        raise UserError(f"{where} exists: move it away, or commit it and come back tomorrow")
+def write_results(
+    where: Path, folders: Iterable[Path], all_samples: Mapping[str, Samples], failed: Sequence[str]
+) -> None:
+    """Write the results and README.md to a folder, in place of what it had."""
     with replace(where) as new:
         new.mkdir()
         for folder in folders:
             for file in folder.iterdir():
                 shutil.copy(file, new)
-        (new / "README.md").write_text(format_readme(all_samples))
-    return where
+        (new / "README.md").write_text(format_readme(all_samples, failed))
 
 
-def run_record(options: Options) -> None:
-    """Run every replay and write results/; Raises UserError as the stages do."""
+def run_record(
+    options: Options, replays: Sequence[Replay] = REPLAYS, results: Path = RESULTS
+) -> None:
+    """Run every replay, and write what it gave at once; Raises UserError if one failed."""
     if options.peer:
         raise UserError("make record has no PEER=: leave it out")
-    all_samples = {replay.name: run_replay(options, replay) for replay in REPLAYS}
-    folders = [replay.locate(options) for replay in REPLAYS]
-    where = write_results(folders, all_samples, RESULTS)
+    today = datetime.date.today().isoformat()
+    where = choose_folder(results, name_folder(describe_cpu(), options.config, today))
+    say(f"{len(replays)} replays, each written to {where} when it is done")
+    done: dict[str, Samples] = {}
+    folders, failed = [], []
+    for replay in replays:
+        try:
+            done[replay.name] = run_replay(options, replay)
+            folders.append(replay.locate(options))
+        except UserError as error:
+            say(f"{replay.name} failed, going on: {error}")
+            failed.append(replay.name)
+        if done:
+            write_results(where, folders, done, failed)
+    if failed:
+        rest = f"{where} has the others" if done else "nothing was written"
+        raise UserError(f"{', '.join(failed)} failed (see above): {rest}")
     say(f"ready to commit: {where}")
 
 

@@ -3,6 +3,8 @@
 
 import dataclasses
 import json
+import shutil
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +13,12 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from harness.core.errors import UserError
-from harness.core.options import read_options
+from harness.core.options import Options, read_options
 from harness.replay import boot, demotion, device, plot, record, run, samples
 
 # If the form of a table changes, take a record that was made since.
 RECORD = samples.RESULTS / "2026-11-25-zen-4"
-RECORDED = {
+RECORDED: dict[str, Any] = {
     replay.name: json.loads((RECORD / f"{replay.name}.json").read_text())
     for replay in record.REPLAYS
 }
@@ -145,15 +147,70 @@ def test_result_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
     assert json.loads((folder / "boot.json").read_text()) == {"cpu": "A"}
 
 
-def test_record(tmp_path: Path) -> None:
-    made = record.write_results([RECORD], RECORDED, tmp_path)
-    assert made.name == RECORD.name
+def keep_record(
+    monkeypatch: pytest.MonkeyPatch, results: Path, fail: Container[str] = (), stop: str = ""
+) -> Path:
+    """Run make record where a replay gives what one of Zen 4 gave, and return its folder."""
+
+    def race(_: Options, replay: run.Replay) -> samples.Samples:
+        if replay.name == stop:
+            raise KeyboardInterrupt
+        if replay.name in fail:
+            raise UserError("no memory")
+        found: samples.Samples = RECORDED[replay.name]
+        return found
+
+    def locate(replay: run.Replay, _: Options) -> Path:
+        folder = results.with_name(replay.name)
+        folder.mkdir(exist_ok=True)
+        for file in RECORD.glob(f"{replay.name}.*"):
+            shutil.copy(file, folder)
+        return folder
+
+    monkeypatch.setattr(record, "run_replay", race)
+    monkeypatch.setattr(run.Replay, "locate", locate)
+    record.run_record(read_options({}), results=results)
+    [made] = results.iterdir()
+    return made
+
+
+def test_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = keep_record(monkeypatch, tmp_path / "results")
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first.endswith(f"replays, each written to {made} when it is done")
+    assert last.endswith(f"ready to commit: {made}")
     assert {path.name for path in made.iterdir()} == {path.name for path in RECORD.iterdir()}
     assert (made / "README.md").read_text() == (RECORD / "README.md").read_text()
-    with pytest.raises(UserError, match="exists: move it away"):
-        record.write_results([RECORD], RECORDED, tmp_path)
-    other = RECORDED["replay"] | {"config": "default, 0123456789ab"}
-    assert record.name_folder(other) == f"{RECORD.name}-default"
+    # A second run of that day.
+    with pytest.raises(ValueError, match="too many values"):
+        keep_record(monkeypatch, tmp_path / "results")
+    assert (tmp_path / "results" / f"{made.name}-2/README.md").exists()
+    assert record.choose_folder(tmp_path / "results", made.name).name == f"{made.name}-3"
+
+
+def test_record_keeps_what_did_not_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = tmp_path / "results"
+    with pytest.raises(UserError, match=r"^boot, copy failed .*: /.* has the others$"):
+        keep_record(monkeypatch, results, ("boot", "copy"))
+    [made] = results.iterdir()
+    assert {path.stem for path in made.glob("*.json")} == {*RECORDED} - {"boot", "copy"}
+    assert (made / "README.md").read_text().endswith("\n\nThese failed: boot, copy.\n")
+    shutil.rmtree(made)
+    with pytest.raises(KeyboardInterrupt):
+        keep_record(monkeypatch, results, stop="online")
+    [made] = results.iterdir()
+    assert {path.stem for path in made.glob("*.json")} == {"replay", "boot"}
+    shutil.rmtree(made)
+    with pytest.raises(UserError, match="nothing was written$"):
+        keep_record(monkeypatch, results, RECORDED)
+
+
+def test_name_of_a_record() -> None:
+    cpu, date = RECORDED["replay"]["cpu"], RECORDED["replay"]["date"]
+    assert record.name_folder(cpu, "debian", date) == RECORD.name
+    assert record.name_folder(cpu, "default", date) == f"{RECORD.name}-default"
 
 
 def test_configuration_that_a_replay_lacks() -> None:
