@@ -43,7 +43,7 @@ PROGRAMS = bench bench-boot bench-demotion shell $(REPLAYS) record tables $(STAG
 .NOTPARALLEL:
 
 help:
-	@echo 'make bench      measure base and series kernel in a VM: table, plot, samples (default VM: three 100 GiB devices)'
+	@echo 'make bench      measure base and series kernel in a VM: table, samples (default VM: three 100 GiB devices)'
 	@echo 'make bench-boot  boot both with 64 GiB of RAM, compare the pages of each zone, and time deferred initialisation'
 	@echo 'make bench-demotion  boot both, demote memory to a slow node in each way, and verify every byte'
 	@echo 'make check      all that needs no kernel, in a minute: style, types, shell scripts, host tests'

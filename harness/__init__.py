@@ -6,6 +6,6 @@ Data and imports flow in one direction, down this list:
 core    commands, options, errors, progress, the build folder, the cache
 kernel  base source -> worktrees with the series applied -> configuration -> kernels
 vm      devices, guest programs -> initramfs -> one boot in QEMU -> its console
-bench   boots of both kernels -> samples -> table, plot
+bench   boots of both kernels -> samples -> table
 replay  object files of both kernels -> one user-space program -> comparison, race -> table, plot
 """

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make bench`: rebinds timed in the VM, as samples, table and plot."""
+"""`make bench`: rebinds timed in the VM, as samples and table."""

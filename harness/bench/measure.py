@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make bench`: boot both kernels in turn, keep their times as JSON, table and plot."""
+"""`make bench`: boot both kernels in turn, keep their times as JSON and table."""
 
 import contextlib
 import dataclasses
@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.bench.plot import draw_bench
 from harness.bench.report import format_table
 from harness.core.cache import remove, replace
 from harness.core.cpu import describe_cpu
@@ -139,7 +138,7 @@ def boot_all(options: Options, setup: Setup, logs: Path) -> list[dict[str, objec
 def run_bench(options: Options) -> None:
     """Build what is needed, boot both kernels in turn, and write and print what they tell.
 
-    The folder of samples.json and the consoles appears whole or not at all; table and plot are
+    The folder of samples.json and the consoles appears whole or not at all; the table is
     added to it. Raises UserError when a build or a boot fails.
     """
     devices = list_devices(options.arch)
@@ -153,12 +152,11 @@ def run_bench(options: Options) -> None:
             "boots": boot_all(options, setup, new),
         }
         (new / "samples.json").write_text(json.dumps(samples, indent=1) + "\n")
-    announce("writing the table and the plot")
+    announce("writing the table")
     table = format_table(samples)
     (folder / "table.txt").write_text(table)
     print(f"\n{table}")
-    draw_bench(samples, folder / "bench.png")
-    say(f"raw samples, consoles, table and plot: {folder}, bench.png")
+    say(f"raw samples, consoles and table: {folder}")
 
 
 if __name__ == "__main__":

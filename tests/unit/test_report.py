@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The table and the plot of recorded samples, and times that cannot be true."""
+"""The table of recorded samples, and times that cannot be true."""
 
 import copy
 import json
 import math
-from pathlib import Path
 
 import pytest
 
-from harness.bench import plot, report
+from harness.bench import report
 from harness.core import errors
 from harness.replay.samples import RESULTS
 
@@ -57,9 +56,3 @@ def test_impossible_times_are_left_out() -> None:
         boot["devices"]["nd_pmem"]["memmap"] = [9999] * 30
     with pytest.raises(errors.UserError, match="clock jumped in every rebind of nd_pmem on base"):
         report.format_table(samples)
-
-
-def test_plot(tmp_path: Path) -> None:
-    plot.draw_bench(SAMPLES, tmp_path / "bench.png")
-    image = (tmp_path / "bench.png").read_bytes()
-    assert image.startswith(b"\x89PNG") and len(image) > 20000
