@@ -18,7 +18,6 @@ SETUP = sh harness/setup.sh
 STAGES = source tree kernels initramfs export
 # The program behind each target.
 bench     = harness.bench.measure
-bench-boot = harness.bench.boot
 bench-demotion = checks.demotion
 replay    = harness.replay replay
 replay-boot = harness.replay boot
@@ -38,13 +37,12 @@ shell     = harness.vm.shell
 tables    = harness.replay.tables
 
 REPLAYS = replay replay-boot replay-online replay-hugetlb replay-parallel replay-demotion replay-copy replay-bind
-PROGRAMS = bench bench-boot bench-demotion shell $(REPLAYS) record tables $(STAGES)
+PROGRAMS = bench bench-demotion shell $(REPLAYS) record tables $(STAGES)
 .PHONY: help setup tools tools-all requirements config probes check test test-all list review outbox clean $(PROGRAMS)
 .NOTPARALLEL:
 
 help:
 	@echo 'make bench      measure base and series kernel in a VM: table, samples (default VM: three 100 GiB devices)'
-	@echo 'make bench-boot  boot both with 64 GiB of RAM, compare the pages of each zone, and time deferred initialisation'
 	@echo 'make bench-demotion  boot both, demote memory to a slow node in each way, and verify every byte'
 	@echo 'make check      all that needs no kernel, in a minute: style, types, shell scripts, host tests'
 	@echo 'make test       these, KUnit, the memmap compared, the series booted and checked in the VM: all that CI runs'
@@ -78,7 +76,7 @@ help:
 	@echo 'make kernels    build both kernels'
 	@echo 'make initramfs  build the selftest and the guest'
 	@echo
-	@echo 'SIZE=100G    size of each device, in GiB; for make bench-boot, of RAM (else 64G)'
+	@echo 'SIZE=100G    size of each device, in GiB'
 	@echo 'REBINDS=30   rebinds of each driver in a boot'
 	@echo 'BOOTS=n      boots of each kernel (else 2 with KVM, or 1)'
 	@echo 'RUNS=5       processes of each race of a replay; the tables show their medians and their range'

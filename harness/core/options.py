@@ -20,11 +20,11 @@ ACCELS = ("kvm", "tcg", "icount", "native")
 class Options:
     """What the user can choose.
 
-    gib is the size of each device, ram_gib the RAM of make bench-boot; SIZE= is either. arch is the
-    architecture of the guest. accel is one of ACCELS. It is empty, or boots None, where the harness
-    is to choose. peer is a folder, a commit or empty. kernel is the one of make shell, and gdb says
-    that it waits for a debugger. author is for make outbox, cell for make config. runs is how many
-    processes race in a replay, and config names the configuration of its kernels.
+    gib is the size of each device. arch is the architecture of the guest. accel is one of ACCELS.
+    It is empty, or boots None, where the harness is to choose. peer is a folder, a commit or empty.
+    kernel is the one of make shell, and gdb says that it waits for a debugger. author is for make
+    outbox, cell for make config. runs is how many processes race in a replay, and config names the
+    configuration of its kernels.
     """
 
     gib: int
@@ -36,7 +36,6 @@ class Options:
     build: Path
     arch: str = GUESTS[0]
     peer: str = ""
-    ram_gib: int = 64
     kernel: str = "series"
     gdb: bool = False
     author: str = ""
@@ -67,9 +66,9 @@ def read_choice(env: Mapping[str, str], name: str, choices: tuple[str, ...], def
     return text
 
 
-def read_size(env: Mapping[str, str], default: int) -> int:
-    """Return the GiB of SIZE, or default if it is empty; Raises UserError on any other text."""
-    size = env.get("SIZE") or f"{default}G"
+def read_size(env: Mapping[str, str]) -> int:
+    """Return the GiB of SIZE, 100 if it is empty; Raises UserError on any other text."""
+    size = env.get("SIZE") or "100G"
     match = re.fullmatch(r"([0-9]{1,4})G", size)
     if not match or int(match[1]) not in SIZES:
         least, most = SIZES[0], SIZES[-1]
@@ -89,8 +88,7 @@ def read_options(env: Mapping[str, str] = os.environ) -> Options:
     check_path("BUILD", build)
     check_path("the checkout", ROOT)
     return Options(
-        gib=read_size(env, 100),
-        ram_gib=read_size(env, 64),
+        gib=read_size(env),
         rebinds=read_count(env, "REBINDS", 30, 1000),
         boots=read_count(env, "BOOTS", 1, 100) if env.get("BOOTS") else None,
         linux=Path(env["LINUX"]).resolve() if env.get("LINUX") else None,

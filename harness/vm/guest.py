@@ -40,15 +40,12 @@ def check_qemu(arch: str = "x86_64") -> str:
     return match[1] if match else "of unknown version"
 
 
-def need_memory(
-    gib: float, devices: Sequence[Device], ram_gib: int = RAM_GIB, unused_gib: int = 0
-) -> None:
+def need_memory(gib: float, devices: Sequence[Device], ram_gib: int = RAM_GIB) -> None:
     """Raise UserError unless the host has the memory that a guest makes QEMU touch.
 
-    That is ram_gib GiB of RAM, without unused_gib GiB of which only the memmap is written, and the
-    memmap of each device of gib GiB, which is on the device.
+    That is ram_gib GiB of RAM, and the memmap of each device of gib GiB, which is on the device.
     """
-    need = ram_gib - unused_gib + (unused_gib + len(devices) * gib) * MEMMAP_GIB + 0.5
+    need = ram_gib + len(devices) * gib * MEMMAP_GIB + 0.5
     match = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())
     free = int(match[1]) / 2**20 if match else need
     if free < need:

@@ -8,7 +8,6 @@ from support import Lab, choose, fail_if, need, need_machine
 
 from checks import boot_memory, boots, kunit, sanitizers
 from harness.core.options import Options
-from harness.vm.console import list_messages
 
 REBOOTS = 20
 # The first one is the measured kernel with hotplug.
@@ -27,17 +26,26 @@ def test_memory(lab: Lab, name: str) -> None:
     run(lab, lab.options, name)
 
 
-def count(lab: Lab) -> str:
-    """Return how many pages a kernel manages after boot, in the guest's words."""
-    kernel, boot = lab.kernel("series"), boot_memory.COUNT
-    console, _ = boots.boot_once(lab.options, lab.trees.series, kernel, "boot-memory-count", boot)
-    [told] = [line for line in list_messages(console) if line.startswith("managed: ")]
-    return told
+def count(lab: Lab, name: str, cpus: int = 2, nodes: int = 1) -> str:
+    """Return the console of a kernel that tells of its zones."""
+    boot = boot_memory.count_boot(cpus, nodes)
+    return boots.boot_once(
+        lab.options, lab.trees.series, lab.kernel(name), "boot-memory-count", boot
+    )[0]
 
 
 @pytest.mark.parametrize("boots", [2, pytest.param(REBOOTS, marks=pytest.mark.full)])
 def test_reboot(lab: Lab, boots: int) -> None:
-    assert len({count(lab) for _ in range(boots)}) == 1
+    first = count(lab, "series")
+    for _ in range(boots - 1):
+        fail_if(boot_memory.compare_zones(first, count(lab, "series")))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("cpus, nodes", boot_memory.SHAPES)
+def test_same_memory(lab: Lab, cpus: int, nodes: int) -> None:
+    base, series = (count(lab, name, cpus, nodes) for name in ("base", "series"))
+    fail_if(boot_memory.compare_zones(base, series))
 
 
 @pytest.mark.full

@@ -40,9 +40,9 @@ def test_bad_option(words: str, message: str) -> None:
 
 def test_default_options() -> None:
     o = options.read_options({"SIZE": "", "REBINDS": ""})
-    assert (o.gib, o.ram_gib, o.rebinds, o.boots, o.linux, o.accel) == (100, 64, 30, None, None, "")
+    assert (o.gib, o.rebinds, o.boots, o.linux, o.accel) == (100, 30, None, None, "")
     assert (o.kernel, o.gdb, o.author, o.cell) == ("series", False, "", "")
     o = options.read_options(
         {"SIZE": "3G", "KERNEL": "base", "GDB": "1", "AUTHOR": "a", "CELL": "c"}
     )
-    assert (o.gib, o.ram_gib, o.kernel, o.gdb, o.author, o.cell) == (3, 3, "base", True, "a", "c")
+    assert (o.gib, o.kernel, o.gdb, o.author, o.cell) == (3, "base", True, "a", "c")
