@@ -2,7 +2,7 @@
 
 # An empty BUILD= is the default, here as in harness/core/options.py.
 override BUILD := $(or $(BUILD),build)
-VARIABLES = BUILD SIZE REBINDS BOOTS RUNS LINUX PEER CONFIG ARCH ACCEL JOBS AUTHOR KERNEL GDB CELL DRYRUN
+VARIABLES = BUILD SIZE REBINDS BOOTS RUNS LINUX PEER CONFIG ARCH ACCEL JOBS AUTHOR KERNEL CELL DRYRUN
 export $(VARIABLES)
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 UNKNOWN := $(filter-out $(VARIABLES) MAKE% -%,$(GIVEN))
@@ -87,7 +87,6 @@ help:
 	@echo 'ACCEL=tcg    tcg, kvm, icount, which emulates and counts instructions, or native (docs/native.md); else KVM if a probe boot works, or TCG'
 	@echo 'KERNEL=series  or base: the kernel of make shell, and of DRYRUN='
 	@echo 'DRYRUN=1     print the QEMU command of make bench or make shell; build and install nothing'
-	@echo 'GDB=1        let the VM of make shell wait for a debugger, and say how to attach it'
 	@echo 'AUTHOR="Name <mail>"  who sends the patches, for make outbox'
 	@echo 'JOBS=n       parallel compilations (else one per processor)'
 	@echo 'CELL=table/name  the cell of make config'

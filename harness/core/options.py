@@ -22,9 +22,8 @@ class Options:
 
     gib is the size of each device. arch is the architecture of the guest. accel is one of ACCELS.
     It is empty, or boots None, where the harness is to choose. peer is a folder, a commit or empty.
-    kernel is the one of make shell, and gdb says that it waits for a debugger. author is for make
-    outbox, cell for make config. runs is how many processes race in a replay, and config names the
-    configuration of its kernels.
+    kernel is the one of make shell, author is for make outbox, cell for make config. runs is how
+    many processes race in a replay, and config names the configuration of its kernels.
     """
 
     gib: int
@@ -37,7 +36,6 @@ class Options:
     arch: str = GUESTS[0]
     peer: str = ""
     kernel: str = "series"
-    gdb: bool = False
     author: str = ""
     cell: str = ""
     runs: int = 5
@@ -98,7 +96,6 @@ def read_options(env: Mapping[str, str] = os.environ) -> Options:
         arch=arch,
         peer=env.get("PEER") or "",
         kernel=read_choice(env, "KERNEL", ("base", "series"), "series"),
-        gdb=read_choice(env, "GDB", ("0", "1"), "0") == "1",
         author=env.get("AUTHOR") or "",
         cell=env.get("CELL") or "",
         runs=read_count(env, "RUNS", 5, 100),

@@ -4,20 +4,18 @@
 Of the VM's cells, those of the base run in make test-all only.
 """
 
+import contextlib
 import os
+import pty
 import re
 import select
-import socket
-import subprocess
 import sys
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 from support import SHELL, Lab, choose
 
 from harness.core import command, errors, folders
-from harness.kernel import images
 from harness.kernel.config import LIKE_DEBIAN
 from harness.replay.drain import CHUNK, find_undrained
 from harness.vm import accel, guest, initramfs
@@ -39,23 +37,26 @@ def test_boot_like_debian(lab: Lab, name: str) -> None:
     assert {ms % 4 for one in times.values() for ms in (one.first, *one.memmap)} == {0}
 
 
-def open_shell(
-    lab: Lab, kernel: images.Kernel, commands: bytes = b"", port: int = 0
-) -> AbstractContextManager["subprocess.Popen[str]"]:
-    """Open the shell of make shell on a pipe, and end it with the block."""
-    files = {"commands": commands}
-    image = initramfs.make_initramfs(lab.options, lab.trees.series, "shell", files)
+def test_shell(lab: Lab) -> None:
+    """Commands are typed, each when the shell asks for one, and Ctrl-D ends the guest."""
+    kernel = lab.kernel("series")
+    image = initramfs.make_initramfs(lab.options, lab.trees.series, "shell")
     accelerator = accel.choose_accel(lab.options, kernel, image)
     shell: list[str | Path] = [sys.executable, "-B", "-c", SHELL, kernel.release, kernel.image]
-    return command.spawn([*shell, image, accelerator, str(port)], cwd=folders.ROOT)
-
-
-def test_shell(lab: Lab) -> None:
-    """Commands run as if they came through a pipe, and their end ends the guest."""
-    kernel = lab.kernel("series")
-    commands = b"uname -r\nndctl list -R | grep dev\nrebind 1\n"
-    with open_shell(lab, kernel, commands) as child:
-        text, _ = child.communicate(timeout=300)
+    master, slave = pty.openpty()
+    todo, text = ["uname -r\n", "ndctl list -R | grep dev\n", "rebind 1\n", "\4"], ""
+    words = [*shell, image, accelerator]
+    with command.spawn(words, cwd=folders.ROOT, stdin=slave, stdout=slave, stderr=slave) as child:
+        os.close(slave)
+        while select.select([master], [], [], 300)[0]:
+            # Its end is an error on Linux.
+            with contextlib.suppress(OSError):
+                text += os.read(master, 4096).decode()
+            if text.endswith(f"{kernel.release}# ") and todo:
+                os.write(master, todo.pop(0).encode())
+            if child.poll() is not None:
+                break
+    os.close(master)
     lines = text.replace("\r", "").split("\n")
     assert kernel.release in lines
     regions = {f'    "dev":"region{number}",' for number in range(len(DEVICES))}
@@ -67,31 +68,6 @@ def test_shell(lab: Lab) -> None:
     ]
     assert f"# Totals: pass:{len(DEVICES)} fail:0 xfail:0 xpass:0 skip:0 error:0" in lines
     assert child.returncode == 0 and "reboot: Power down" in text
-
-
-def test_shell_waits_for_a_debugger(lab: Lab) -> None:
-    kernel = lab.kernel("series")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with open_shell(lab, kernel, port=port) as child:
-        assert child.stdout
-        told = ""
-        while select.select([child.stdout], [], [], 10)[0]:
-            told += os.read(child.stdout.fileno(), 4096).decode()
-        vmlinux = kernel.image.parent / "vmlinux"
-        assert vmlinux.exists() and f"gdb {vmlinux}\n" in told
-        assert f"target remote :{port}\n" in told
-        assert "Linux version" not in told
-        # What gdb sends first is answered.
-        with socket.create_connection(("127.0.0.1", port), 10) as debugger:
-            debugger.sendall(b"+$qSupported#37")
-            answer = b""
-            while not answer.endswith(b"PacketSize=") and (part := debugger.recv(1)):
-                answer += part
-            assert answer == b"+$PacketSize="
-        child.terminate()
-        assert child.wait(20) == 130
 
 
 def test_real_panic_is_seen(lab: Lab, tmp_path: Path) -> None:

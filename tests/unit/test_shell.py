@@ -8,22 +8,11 @@ import subprocess
 import sys
 import termios
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from support import SHELL
 
 from harness.core import folders
-from harness.kernel.images import Kernel
-from harness.vm import shell
-
-KERNEL = Kernel("series", "7.3.0-rc7-series", Path("kernels/bzImage"))
-
-
-def test_addresses_are_fixed_for_a_debugger() -> None:
-    """The rest of its words is seen in test_vm.py."""
-    words = [shell.make_guest(KERNEL, Path("i"), "tcg", 2, port).words for port in (0, 4321)]
-    assert words == ["zdm.do=shell", "zdm.do=shell nokaslr"]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +36,7 @@ def test_terminal_afterwards(
     master, slave = pty.openpty()
     before = termios.tcgetattr(slave)
     with subprocess.Popen(
-        [sys.executable, "-B", "-c", SHELL, "7.3.0", "bzImage", "initramfs", "tcg", "0"],
+        [sys.executable, "-B", "-c", SHELL, "7.3.0", "bzImage", "initramfs", "tcg"],
         cwd=folders.ROOT,
         stdin=slave,
         stdout=slave,
@@ -68,8 +57,8 @@ def test_terminal_afterwards(
     os.close(master)
 
 
-def test_piped_commands() -> None:
-    code = "from harness.vm import shell; print(shell.read_commands())"
-    words = [sys.executable, "-B", "-c", code]
-    told = subprocess.check_output(words, cwd=folders.ROOT, input=b"uname -a")
-    assert told == b"{'commands': b'uname -a'}\n"
+def test_no_terminal(qemu: Callable[[str], None]) -> None:
+    qemu("exit 0")
+    words = [sys.executable, "-B", "-c", SHELL, "7.3.0", "bzImage", "initramfs", "tcg"]
+    done = subprocess.run(words, cwd=folders.ROOT, stdin=subprocess.DEVNULL, stderr=-1, text=True)
+    assert (done.returncode, done.stderr) == (1, "error: make shell needs a terminal\n")
