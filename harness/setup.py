@@ -36,7 +36,6 @@ BASE = (
 # What only apt needs: to fetch the kernel's source, and to verify and unpack it.
 FETCHING = ("debian-archive-keyring", "dpkg-dev")
 CLANG = (f"clang{LLVM}", f"lld{LLVM}", f"llvm{LLVM}")
-# A sparse that is too old for the kernel is replaced by a later one under the build folder.
 REVIEWERS = ("codespell", "coccinelle", "shellcheck", "sparse")
 QEMU = get_machine(GUESTS[0]).packages
 # What compiles for each guest.

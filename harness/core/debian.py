@@ -52,12 +52,11 @@ def list_archives() -> list[str]:
 class Apt:
     """An apt that keeps its state in folder, which must be empty.
 
-    kind is deb for binary packages or deb-src for source packages. With arch, apt works as on a
-    machine of that architecture on which nothing is installed. Raises NotOffered on a system
-    without apt. Raises UserError when the Debian keyring is not installed.
+    With arch, apt works as on a machine of that architecture on which nothing is installed. Raises
+    NotOffered on a system without apt. Raises UserError when the Debian keyring is not installed.
     """
 
-    def __init__(self, folder: Path, kind: str = "deb", arch: str = "") -> None:
+    def __init__(self, folder: Path, arch: str = "") -> None:
         if not shutil.which("apt-get"):
             raise NotOffered("there is no apt here to fetch packages of Debian")
         if not KEYRING.exists():
@@ -84,7 +83,7 @@ class Apt:
         lines = [f'{name} "{value}";\n' for name, value in private.items()]
         # The system's hooks after an update concern the system's cache, so do not run them.
         (folder / "apt.conf").write_text("#clear APT::Update;\n" + "".join(lines))
-        self.folder, self.kind = folder, kind
+        self.folder = folder
         self.options: list[str | Path] = ["-q", "-c", folder / "apt.conf"]
 
     def find_version(self, package: str, suites: Sequence[str], wanted: str = "") -> str:
@@ -95,13 +94,12 @@ class Apt:
         UserError with apt's first complaint when a list could not be read.
         """
         trouble = ""
-        target = "Packages" if self.kind == "deb" else "Sources"
         for archive in list_archives():
             for suite in suites:
-                announce(f"reading the list of {target.lower()} of Debian {suite}")
+                announce(f"reading the list of packages of Debian {suite}")
                 # target= limits apt to this index: no Contents, no translations, no AppStream.
-                signed = f"[signed-by={KEYRING} target={target}]"
-                line = f"{self.kind} {signed} {archive} {suite} main\n"
+                signed = f"[signed-by={KEYRING} target=Packages]"
+                line = f"deb {signed} {archive} {suite} main\n"
                 (self.folder / "sources.list").write_text(line)
                 try:
                     run(["apt-get", *self.options, "update"], f"apt-get update for {suite}")
@@ -119,11 +117,10 @@ class Apt:
         raise NotOffered(f"Debian ({', '.join(suites)}) does not offer {package}")
 
     def fetch(self, package: str, version: str) -> Path:
-        """Fetch a package and return its file: the .deb, or the .dsc beside its other files."""
-        args = ["download"] if self.kind == "deb" else ["source", "--download-only"]
-        command = ["apt-get", *self.options, *args, f"{package}={version}"]
+        """Fetch a package and return its file."""
+        command = ["apt-get", *self.options, "download", f"{package}={version}"]
         run(command, f"fetching {package}", cwd=self.folder)
-        [file] = self.folder.glob("*.deb" if self.kind == "deb" else "*.dsc")
+        [file] = self.folder.glob("*.deb")
         return file
 
     def fetch_with_dependencies(self, packages: Sequence[str]) -> list[Path]:
