@@ -2,7 +2,7 @@
 """What the replay programs measured: several processes, summarised by their medians and range.
 
 What varies is less the round than the process and the host. So a race is several processes in
-turn, each with its rounds. A file from before that has one process, its samples in the result.
+turn, each with its rounds.
 """
 
 import statistics
@@ -25,7 +25,7 @@ def format_ratios(ratios: Sequence[float]) -> str:
 
 def list_runs(result: Result) -> list[Result]:
     """Return what each process measured."""
-    runs: list[Result] = result.get("runs", [result])
+    runs: list[Result] = result["runs"]
     return runs
 
 
@@ -96,11 +96,7 @@ def find_mean(results: Sequence[Result], over: str, under: str, what: str = "sam
 
 
 def find_band(result: Result, runner: str, what: str = "samples") -> tuple[float, float, float]:
-    """Return low, median and high: of the processes, or the quartiles of a single one."""
-    runs = list_runs(result)
-    if len(runs) == 1:
-        low, middle, high = statistics.quantiles(runs[0][what][runner], n=4, method="inclusive")
-        return low, middle, high
+    """Return low, median and high of the processes."""
     times = find_times(result, runner, what)
     return min(times), statistics.median(times), max(times)
 

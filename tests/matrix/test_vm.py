@@ -52,7 +52,8 @@ def test_shell(lab: Lab) -> None:
             # Its end is an error on Linux.
             with contextlib.suppress(OSError):
                 text += os.read(master, 4096).decode()
-            if text.endswith(f"{kernel.release}# ") and todo:
+            # An answer to each prompt.
+            if text.count(f"{kernel.release}# ") > 4 - len(todo):
                 os.write(master, todo.pop(0).encode())
             if child.poll() is not None:
                 break
