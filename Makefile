@@ -10,7 +10,7 @@ $(if $(UNKNOWN),$(error there is no variable $(UNKNOWN): make help lists them))
 
 # The shell takes the folder from the environment, so that no path is split.
 PYTHON = "$$BUILD/venv/bin/python" -B
-# What only looks needs no environment.
+# What needs no environment.
 LOOK = @/usr/bin/python3 -B -m
 UNIT_TESTS = $(PYTHON) -m pytest -q -n auto tests/unit
 # $(SETUP) WHAT: first make sure of what a target needs; harness/setup.py lists it.
@@ -37,8 +37,8 @@ shell     = harness.vm.shell
 tables    = harness.replay.tables
 
 REPLAYS = replay replay-boot replay-online replay-hugetlb replay-parallel replay-demotion replay-copy replay-bind
-PROGRAMS = bench bench-demotion shell $(REPLAYS) record tables $(STAGES)
-.PHONY: help setup tools tools-all requirements config probes check test test-all list review outbox clean $(PROGRAMS)
+GUEST_PROGRAMS = bench bench-demotion shell $(STAGES)
+.PHONY: help setup tools tools-all requirements config probes check test test-all list review outbox clean record tables $(REPLAYS) $(GUEST_PROGRAMS)
 .NOTPARALLEL:
 
 help:
@@ -93,7 +93,7 @@ help:
 	@echo 'BUILD=build  where everything is made'
 
 setup:
-	@$(SETUP) bench
+	@$(SETUP) replay
 
 tools:
 	@$(SETUP) test
@@ -102,7 +102,7 @@ tools-all:
 	@$(SETUP) test-all
 
 requirements:
-	@cd harness/requirements && for list in bench build test test-all; do \
+	@cd harness/requirements && for list in build packages; do \
 		{ echo '# SPDX-License-Identifier: GPL-2.0' && echo "# Made from $$list.in by make requirements, which needs uv." && \
 		uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 \
 			--generate-hashes --no-header --no-annotate $$list.in; } >$$list.tmp && mv $$list.tmp $$list.txt || exit 1; \
@@ -113,9 +113,13 @@ $(if $(filter-out bench shell,$(MAKECMDGOALS)),$(error DRYRUN= is for make bench
 bench shell:
 	$(LOOK) harness.vm.dryrun $@
 else
-$(PROGRAMS): setup
-	@$(PYTHON) -m $($@)
+$(GUEST_PROGRAMS):
+	@$(SETUP) bench
+	$(LOOK) $($@)
 endif
+
+$(REPLAYS) record tables: setup
+	@$(PYTHON) -m $($@)
 
 review:
 	@$(SETUP) review
