@@ -89,7 +89,8 @@ def draw_copies(samples: Samples, png: Path) -> None:
     """Draw both times over the size of the neighbour."""
     orders = sorted({result["order"] for result in samples["results"]})
     labels = {"copy": "copy: ns per 4 KiB", "read": "read again: ns per 64 bytes"}
-    title, columns = plot.describe_race(samples), len(orders)
+    verdict = f"{format_verdict(samples)} (base / series: above 1, the series is faster)"
+    title, columns = f"{verdict}\n{plot.describe_race(samples)}", len(orders)
     with open_figure(png, title, (5, 3.5), rows=2, columns=columns, one_scale="none") as (
         figure,
         panels,
