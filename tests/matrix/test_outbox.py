@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The real series as mail that is ready to send: b4 takes it, and it goes to whom it concerns."""
 
+import contextlib
+import dataclasses
+import mailbox
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -18,11 +21,9 @@ each_topic = pytest.mark.parametrize("topic", STACK, ids=lambda topic: topic.nam
 
 
 @pytest.fixture(scope="module")
-def written(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Path]:
-    """The sets of series/, by topic: by somebody, and with no tag for the version before."""
-    home = tmp_path_factory.mktemp("outbox")
-    versions, author = dict.fromkeys(STACK, 1), outbox.read_author(AUTHOR)
-    made = outbox.write_sets(lab.options, lab.trees, versions, author, home, home)
+def written(lab: Lab) -> dict[Path, Path]:
+    """The sets of series/, by topic and by somebody."""
+    made = outbox.run_outbox(dataclasses.replace(lab.options, author=AUTHOR))
     return dict(zip(STACK, made, strict=True))
 
 
@@ -43,7 +44,10 @@ def test_b4_am(lab: Lab, written: dict[Path, Path], topic: Path, tmp_path: Path)
     command.git(clone, "checkout", "-q", "--detach", first)
     own = {name: str(tmp_path) for name in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")}
     words = ["-c", "b4.attestation-policy=off", "--offline-mode", "am", "--no-cache"]
-    words += ["-m", f"{home / home.name}.mbox", "-o", str(tmp_path / "am")]
+    with contextlib.closing(mailbox.mbox(tmp_path / "mbox")) as box:
+        for mail in sorted(home.iterdir()):
+            box.add(mail.read_bytes())
+    words += ["-m", str(tmp_path / "mbox"), "-o", str(tmp_path / "am")]
     told = command.run([outbox.B4, *words], "b4", cwd=clone, env=own)
     assert f"Total patches: {count}\n" in told and "applies clean to current tree" in told
     assert "ERROR" not in told and "missing" not in told.lower()
