@@ -18,7 +18,6 @@ SETUP = sh harness/setup.sh
 STAGES = source tree kernels initramfs export
 # The program behind each target.
 bench     = harness.bench.measure
-bench-demotion = checks.demotion
 replay    = harness.replay replay
 replay-boot = harness.replay boot
 replay-online = harness.replay online
@@ -37,13 +36,12 @@ shell     = harness.vm.shell
 tables    = harness.replay.tables
 
 REPLAYS = replay replay-boot replay-online replay-hugetlb replay-parallel replay-demotion replay-copy replay-bind
-GUEST_PROGRAMS = bench bench-demotion shell $(STAGES)
+GUEST_PROGRAMS = bench shell $(STAGES)
 .PHONY: help setup tools tools-all requirements config probes check test test-all list review outbox clean record tables $(REPLAYS) $(GUEST_PROGRAMS)
 .NOTPARALLEL:
 
 help:
 	@echo 'make bench      measure base and series kernel in a VM: table, samples (default VM: three 100 GiB devices)'
-	@echo 'make bench-demotion  boot both, demote memory to a slow node in each way, and verify every byte'
 	@echo 'make check      all that needs no kernel, in a minute: style, types, shell scripts, host tests'
 	@echo 'make test       these, KUnit, the memmap compared, the series booted and checked in the VM: all that CI runs'
 	@echo 'make test-all   these and the rest of the matrix: the base in the VM, sanitizers, architectures, arm64 in the VM, documentation'

@@ -73,8 +73,8 @@ def boot_once(
             *head, boot.gib, words, boot.ram_gib, boot.devices, args, boot.cpus, boot.nodes
         )
 
-        def hear(spoken: str) -> None:
-            monitor.obey(spoken)
+        def handle_message(spoken: str) -> None:
+            monitor.pass_command(spoken)
             announce_stage(what, spoken)
             if RESULT.match(spoken):
                 say(spoken)
@@ -82,7 +82,7 @@ def boot_once(
         def is_fault(line: str) -> bool:
             return is_splat(line) and not boot.harmless(line)
 
-        return boot_guest(guest, log, hear, LIMIT, boot.silence, is_fault), log
+        return boot_guest(guest, log, handle_message, LIMIT, boot.silence, is_fault), log
 
 
 def list_checks(scripts: str) -> list[str]:

@@ -7,7 +7,7 @@ from harness.core.options import Options
 from harness.core.stages import run_stage
 from harness.replay.bind import BIND
 from harness.replay.device import DEVICE
-from harness.replay.drain import tell_peer
+from harness.replay.drain import note_peer_drain
 from harness.replay.record import REPLAYS
 from harness.replay.run import run_replay
 
@@ -18,7 +18,7 @@ def run_named(options: Options) -> None:
     [replay] = [one for one in (*REPLAYS, BIND) if one.name == sys.argv[1]]
     run_replay(options, replay)
     if replay is DEVICE and options.peer:
-        tell_peer(options)
+        note_peer_drain(options)
 
 
 run_stage(run_named)

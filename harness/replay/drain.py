@@ -169,7 +169,7 @@ def find_undrained(obj: Path, function: str = FUNCTION, publisher: str = "") -> 
     return ""
 
 
-def tell_peer(options: Options) -> None:
+def note_peer_drain(options: Options) -> None:
     """Say how the peer of the last `make replay` drains its stores: a note, no verdict."""
     for obj in (options.build / "replay").glob(f"{options.config}-peer-*/mm/mm_init.o"):
         try:

@@ -27,7 +27,7 @@ class Monitor:
         """The words of QEMU's command line that make the monitor."""
         return ("-qmp", f"unix:{self.path},server=on,wait=off")
 
-    def obey(self, spoken: str) -> None:
+    def pass_command(self, spoken: str) -> None:
         """Give QEMU the command that a guest asks for; Raises UserError if QEMU objects to it."""
         if not spoken.startswith(ASKED):
             return

@@ -13,7 +13,7 @@ from harness.core.errors import UserError
 from harness.core.folders import ROOT
 from harness.kernel.peer import prepare_peer
 from harness.replay.device import PROGRAM
-from harness.replay.drain import tell_peer
+from harness.replay.drain import note_peer_drain
 
 ORDER = ["base", "series", "fallback", "peer", "limit"]
 Build = Callable[[Path], Path]
@@ -54,7 +54,7 @@ def test_series_as_peer(
     build_with: Build, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = build_with(ROOT / "series/zone-device-memmap")
-    tell_peer(lab.options)
+    note_peer_drain(lab.options)
     assert "note: peer: SFENCE follows each MOVNTI of memmap_init" in capsys.readouterr().out
     done = replay(made, "random", "3000")
     assert not done.returncode
@@ -77,7 +77,7 @@ def test_fault_of_the_peer_is_told(
     assert "series and fallback as base, byte for byte; peer differs from base in " in told
     assert 2000 < int(told.split()[-2]) <= 3000
     assert not replay(made, "race", "1", "0", "1").returncode
-    tell_peer(lab.options)
+    note_peer_drain(lab.options)
     assert "note: peer: memmap_init_zone_device() has no MOVNTI" in capsys.readouterr().out
 
 

@@ -39,11 +39,11 @@ def test_commands() -> None:
     ):
         threading.Thread(target=server.serve_forever).start()
         try:
-            made.obey("stage: nothing to do")
-            made.obey("monitor: device_del dimm0")
-            made.obey("monitor: device_add pc-dimm,id=dimm1")
+            made.pass_command("stage: nothing to do")
+            made.pass_command("monitor: device_del dimm0")
+            made.pass_command("monitor: device_add pc-dimm,id=dimm1")
             with pytest.raises(errors.UserError, match=r"QEMU refuses 'unknown': Error: unknown"):
-                made.obey("monitor: unknown")
+                made.pass_command("monitor: unknown")
         finally:
             server.shutdown()
     assert told == ["device_del dimm0", *["device_add pc-dimm,id=dimm1"] * 2, "unknown"]
