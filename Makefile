@@ -15,7 +15,7 @@ LOOK = @/usr/bin/python3 -B -m
 UNIT_TESTS = $(PYTHON) -m pytest -q -n auto tests/unit
 # $(SETUP) WHAT: first make sure of what a target needs; harness/setup.py lists it.
 SETUP = sh harness/setup.sh
-STAGES = source tree kernels initramfs export
+STAGES = source tree kernels initramfs
 # The program behind each target.
 bench     = harness.bench.measure
 replay    = harness.replay replay
@@ -30,14 +30,13 @@ record    = harness.replay.record
 source    = harness.kernel.source
 tree      = harness.kernel.tree
 kernels   = harness.kernel.images
-export    = harness.kernel.export
 initramfs = harness.vm.initramfs
 shell     = harness.vm.shell
 tables    = harness.replay.tables
 
 REPLAYS = replay replay-boot replay-online replay-hugetlb replay-parallel replay-demotion replay-copy replay-bind
 GUEST_PROGRAMS = bench shell $(STAGES)
-.PHONY: help setup tools tools-all requirements config probes check test test-all list review outbox clean record tables $(REPLAYS) $(GUEST_PROGRAMS)
+.PHONY: help setup tools tools-all requirements config probes check test test-all list review outbox clean export record tables $(REPLAYS) $(GUEST_PROGRAMS)
 .NOTPARALLEL:
 
 help:
@@ -55,13 +54,13 @@ help:
 	@echo 'make replay-copy  memcpy_nt() beside the other ways to copy, 64 bytes to 2 MiB'
 	@echo 'make replay-bind  the same for all of a bind and an unbind: page tables, fill, and what is freed'
 	@echo 'make record     run every replay, and write results/DATE-CPU/ with table, samples, picture and README.md: ready to commit'
-	@echo 'make tables     write the tables of README, docs and patches from results/'
+	@echo 'make tables     write the tables of README and docs from results/; those of the patches: make export'
 	@echo 'make review     what make test does not look at: each patch built and booted with KUnit, sparse, coccicheck, 7.3.y'
 	@echo 'make outbox     write the patches as mails by AUTHOR, signed off, addressed; nothing sends them'
 	@echo 'make shell      a shell in the VM, with the devices of make bench and all programs; Ctrl-D ends it'
 	@echo 'make config CELL=name  print the configuration of a test cell'\''s kernel; without CELL=, their names'
 	@echo 'make probes     run the small program behind a claim about the CPU: that MOVNTI needs a drain'
-	@echo 'make export     write series/ anew from the branch `series` in BUILD/source-*/series'
+	@echo 'make export     write series/ anew: patches from the branch `series` in BUILD/source-*/series, tables from results/'
 	@echo 'make clean      remove BUILD; refused while its branch `series` has work that was not exported'
 	@echo
 	@echo 'Single stages, each doing what it needs of those before it:'
@@ -115,6 +114,11 @@ $(GUEST_PROGRAMS):
 	@$(SETUP) bench
 	$(LOOK) $($@)
 endif
+
+export:
+	@$(SETUP) bench
+	$(LOOK) harness.kernel.export
+	$(LOOK) harness.replay.tables series
 
 $(REPLAYS) record tables: setup
 	@$(PYTHON) -m $($@)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make tables`: write the tables of README, docs and patches from the samples in results/.
+"""`make tables`: write the tables of README and docs from the samples in results/.
+
+Those of the patches are written by `make export`, which alone writes series/: by this, with the
+word series.
 
 A table of Markdown stands between two comments, and that of a patch or cover letter is found by its
 first line. tests/unit/test_tables.py fails where one is not what the samples give.
@@ -8,6 +11,7 @@ first line. tests/unit/test_tables.py fails where one is not what the samples gi
 import functools
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -17,7 +21,7 @@ from harness.core.options import Options
 from harness.core.progress import say
 from harness.core.stages import run_stage
 from harness.kernel.export import COVER, is_rfc, read_subject
-from harness.kernel.topics import list_files, list_topics
+from harness.kernel.topics import SERIES, list_files, list_topics
 from harness.replay.boot import name_race
 from harness.replay.demotion import find_groups
 from harness.replay.parallel import find_cost, is_small
@@ -433,17 +437,20 @@ def make_tables() -> dict[Path, str]:
                 lambda found: f"{found[1]}{format_markdown(MARKDOWN[found[2]]())}{found[3]}", text
             )
     for name, rows in MAILS:
-        [mail] = (ROOT / "series").glob(name)
+        [mail] = SERIES.glob(name)
         made[mail] = fill_mail(made.get(mail) or mail.read_text(), rows())
     return made
 
 
 def write_tables(_: Options) -> None:
-    """Write them, and the picture of all CPUs."""
+    """Write those of the pages and the picture of all CPUs, or those of the mails."""
+    mails = sys.argv[1:] == ["series"]
     for file, text in make_tables().items():
-        if file.read_text() != text:
+        if file.is_relative_to(SERIES) == mails and file.read_text() != text:
             file.write_text(text)
             say(f"{file.relative_to(ROOT)}: written")
+    if mails:
+        return
     draw_races({cpu: load(cpu, "replay") for cpu in list_cpus("replay")}, PICTURE)
 
 

@@ -17,7 +17,7 @@ MAIL = "Times:\n\n  order  base\n  9      3.40\n\nNo more.\n"
 
 @pytest.mark.parametrize("file", MADE, ids=lambda file: str(file.relative_to(ROOT)))
 def test_table_is_what_the_samples_give(file: Path) -> None:
-    assert file.read_text() == MADE[file], "run make tables"
+    assert file.read_text() == MADE[file], "run make tables, or make export for series/"
 
 
 def test_every_record_is_explained() -> None:
