@@ -130,7 +130,7 @@ CMA = f"{FILL},boot-memory-cma"
 HUGETLB = f"{FILL},boot-memory-hugetlb"
 PAGES = "hugepagesz=1G hugepages=1 hugepagesz=2M hugepages=700 zdm.1G=1 zdm.2M=700"
 # On the measured kernel.
-LINES = {
+COMMAND_LINES = {
     "hotplug": use_memory(scripts=f"{HOTPLUG},boot-memory-hotplug-more", virtio_mem=True),
     "kernelcore": use_memory("kernelcore=2G", movable=3072),
     "movablecore-nodes": use_memory("movablecore=2G", nodes=2, movable=2048),
@@ -168,7 +168,7 @@ DEBUGGED = {
 }
 BOOTS = {
     "short": use_memory(scripts=HOTPLUG),
-    **LINES,
+    **COMMAND_LINES,
     **DEBUGGED,
     "arm64": use_memory(config=BOOTED["arm64"]),
 }

@@ -18,7 +18,7 @@ from harness.core.errors import UserError
 from harness.core.folders import need_disk
 from harness.core.options import Options
 from harness.core.progress import announce, say
-from harness.kernel.config import CONFIGS, KernelConfig, configure
+from harness.kernel.config import FRAGMENT_FOLDER, KernelConfig, configure
 from harness.kernel.toolchain import Toolchain, count_lines, make_variables, need_tools
 from harness.vm.console import is_splat
 
@@ -122,7 +122,7 @@ KERNELS = {
             (MEMCPY_NT,),
             ("CONFIG_NR_CPUS=2",),
             "ncpus=2 seccomp=on",
-            (f"KCFLAGS=-include {CONFIGS / 'um.h'}",),
+            (f"KCFLAGS=-include {FRAGMENT_FOLDER / 'um.h'}",),
         ),
         KunitKernel(I386, (MEMCPY_NT, FORTIFY), words=PC),
         KunitKernel(ARM64, (MEMCPY_NT, FORTIFY, MEMMAP), words=NODES),

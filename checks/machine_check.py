@@ -21,7 +21,7 @@ from harness.kernel.images import Kernel
 
 SCRIPT = "machine-check"
 # The lines, as the guest's checks name them: each check moves a huge page.
-LINES = [int(name[5:]) for name in boots.list_checks(SCRIPT) if name[5:].isdigit()]
+CACHE_LINES = [int(name[5:]) for name in boots.list_checks(SCRIPT) if name[5:].isdigit()]
 # The routine that copies, in each kernel.
 ROUTINES = {"base": "copy_mc_enhanced_fast_string", "series": "copy_mc_page_movnti"}
 # In QEMU, AMD's CPUs do not have what the kernel wants of them to recover (SUCCOR).
@@ -115,7 +115,7 @@ def raise_checks(server: socket.socket, kernel: Kernel, plain: bool) -> None:
     with server.accept()[0] as connection, connection.makefile("rwb") as stream:
         stub = Stub(stream)
         try:
-            for line in LINES:
+            for line in CACHE_LINES:
                 # migrate_pages() copies the huge page twice: in a batch, and then alone.
                 for _ in range(2):
                     raise_check(stub, symbols, routine, line, plain)

@@ -34,7 +34,7 @@ from harness.vm.devices import DEVICES, count_pages
 # guest/parallel needs.
 FRAGMENTS = (*MEASURED.fragments, "kunit", "tracers")
 TESTED = (*kunit.MEMCPY_NT.lines, *kunit.MEMMAP.lines)
-LINES = (*TESTED, "CONFIG_STACKTRACE=y", "CONFIG_CPUSETS=y")
+SYMBOLS = (*TESTED, "CONFIG_STACKTRACE=y", "CONFIG_CPUSETS=y")
 # KUnit takes one glob. This one matches both suites and no sanitizer's suite.
 GLOB = "*mem*"
 RACE = re.compile(r"BUG: KCSAN: \S+ in (\S+)(?: / (\S+))?")
@@ -72,13 +72,13 @@ CHECKERS = {
         # takes the direct map for wild memory if an interrupt comes (KASAN_SHADOW_START):
         # https://lkml.iu.edu/hypermail/linux/kernel/2606.1/11911.html
         Checker(
-            KernelConfig("kasan-ubsan", (*FRAGMENTS, "kasan", "ubsan"), LINES),
+            KernelConfig("kasan-ubsan", (*FRAGMENTS, "kasan", "ubsan"), SYMBOLS),
             "kasan",
             words="no5lvl",
         ),
         # Under TCG a rebind of 100 GiB takes this kernel eight minutes.
         Checker(
-            KernelConfig("kcsan-debug", (*FRAGMENTS, "kcsan", "debug"), LINES),
+            KernelConfig("kcsan-debug", (*FRAGMENTS, "kcsan", "debug"), SYMBOLS),
             "kcsan",
             by_chance=True,
             gib=16,
@@ -93,7 +93,7 @@ CHECKERS = {
         # bytes per page (nd_pfn_init()).
         Checker(
             KernelConfig(
-                "kmsan", (*FRAGMENTS, "kmsan"), (*LINES, *WITH_KMSAN), Toolchain(llvm=LLVM)
+                "kmsan", (*FRAGMENTS, "kmsan"), (*SYMBOLS, *WITH_KMSAN), Toolchain(llvm=LLVM)
             ),
             "kmsan",
             gib=1 / 32,

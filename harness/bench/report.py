@@ -107,7 +107,8 @@ def format_table(samples: dict[str, Any]) -> str:
             }
             medians = {kernel: statistics.median(values) for kernel, values in both.items()}
             for kernel, values in both.items():
-                jumped -= len(values) * (kind == "bind")
+                if kind == "bind":
+                    jumped -= len(values)
                 spread = f"{statistics.stdev(values):.1f}" if len(values) > 1 else "-"
                 change = f"{compute_change(*medians.values()):+.1f} %" * (kernel == "series")
                 rows.append(

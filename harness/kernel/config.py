@@ -16,7 +16,7 @@ from harness.core.options import Options
 from harness.kernel.source import fetch_config
 from harness.kernel.toolchain import Toolchain
 
-CONFIGS = ROOT / "configs"
+FRAGMENT_FOLDER = ROOT / "configs"
 # Of Debian's options, those that the code under test or its speed depends on.
 MATTERING = (
     *("CALL_PADDING", "DEFERRED_STRUCT_PAGE_INIT", "FORTIFY_SOURCE", "FUNCTION_TRACER", "HZ"),
@@ -44,7 +44,7 @@ class KernelConfig:
 
     def text(self) -> str:
         """Return all fragments and lines as one text."""
-        files = [(CONFIGS / f"{name}.config").read_text() for name in self.fragments]
+        files = [(FRAGMENT_FOLDER / f"{name}.config").read_text() for name in self.fragments]
         return "".join([*files, *(f"{line}\n" for line in self.lines)])
 
     def read_all(self, options: Options) -> str:

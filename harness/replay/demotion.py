@@ -10,7 +10,7 @@ from harness.replay.run import Replay
 from harness.replay.samples import Samples, find_mean, find_ratio, find_time, list_runners
 
 CACHE = Path("/sys/devices/system/cpu/cpu0/cache/index2/size")
-LINES = (
+TIERS = (
     # Jump labels are as in a distribution's kernel: a static key that is off costs a NOP.
     "CONFIG_JUMP_LABEL=y",
     "CONFIG_NUMA_MIGRATION=y",
@@ -19,9 +19,9 @@ LINES = (
 )
 CONFIGS = {
     "debian": DEBIAN,
-    "default": vary("demotion", *LINES),
-    "debug": vary("demotion-debug", *LINES, "CONFIG_DEBUG_VM=y", "CONFIG_DEBUG_VM_PGFLAGS=y"),
-    "clang": vary("demotion-clang", *LINES, tools=CLANG),
+    "default": vary("demotion", *TIERS),
+    "debug": vary("demotion-debug", *TIERS, "CONFIG_DEBUG_VM=y", "CONFIG_DEBUG_VM_PGFLAGS=y"),
+    "clang": vary("demotion-clang", *TIERS, tools=CLANG),
 }
 PROGRAM = Program(
     "demotion",

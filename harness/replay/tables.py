@@ -54,7 +54,7 @@ RUNS = {
     "Zen 5": dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
 }
 # What ran on Zen 4 in each configuration of the kernels.
-CONFIGS = {"Debian's": "2026-11-25-zen-4", "the VM's": "2026-11-25-zen-4-vm"}
+ZEN_4_RUNS = {"Debian's": "2026-11-25-zen-4", "the VM's": "2026-11-25-zen-4-vm"}
 # Two runs with v11 of Li Zhe's series as the peer.
 V11 = (ZEN_4, RESULTS / "2026-11-25-zen-4-v11", ("main", "main2"))
 GIB = 100
@@ -163,7 +163,7 @@ def list_replay() -> list[Row]:
 
 def list_configs() -> list[Row]:
     """Return the times of each order of the drivers in each configuration of the kernels."""
-    found = {name: read_samples(folder, "replay") for name, folder in CONFIGS.items()}
+    found = {name: read_samples(folder, "replay") for name, folder in ZEN_4_RUNS.items()}
     head, *rows = list_large(found)
     return [("configuration", *head[1:]), *rows]
 

@@ -11,7 +11,7 @@ from harness.core.options import Options
 
 REBOOTS = 20
 # The first one is the measured kernel with hotplug.
-NAMES = choose(["short", *boot_memory.LINES, *boot_memory.DEBUGGED], ["short"])
+NAMES = choose(["short", *boot_memory.COMMAND_LINES, *boot_memory.DEBUGGED], ["short"])
 
 
 def run(lab: Lab, options: Options, name: str) -> None:

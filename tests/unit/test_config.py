@@ -44,7 +44,7 @@ def test_debians_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_option_stands_in_two_fragments() -> None:
     found: dict[str, list[str]] = {}
-    for file in sorted(config.CONFIGS.glob("*.config")):
+    for file in sorted(config.FRAGMENT_FOLDER.glob("*.config")):
         for symbol in re.findall(r"CONFIG_\w+", file.read_text()):
             found.setdefault(symbol, []).append(file.stem)
     assert len(found) > 100
@@ -56,7 +56,7 @@ def test_each_guest_has_a_fragment_and_a_configuration() -> None:
     assert set(config.BOOTED) == set(GUESTS)
     for name, booted in config.BOOTED.items():
         assert booted.fragments[-1] == name
-        assert (config.CONFIGS / f"{name}.config").exists()
+        assert (config.FRAGMENT_FOLDER / f"{name}.config").exists()
 
 
 def test_each_architecture_is_compiled_for_and_tested() -> None:
