@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from harness.core.architectures import ARCHITECTURES, GUESTS, LLVM, get_machine
-from harness.core.cache import digest, remove, replace
+from harness.core.cache import digest, remove
 from harness.core.command import make_environment, run
 from harness.core.debian import KEYRING
 from harness.core.errors import UserError
@@ -136,44 +136,27 @@ def install_packages(packages: Sequence[str]) -> None:
         raise UserError(f"packages could not be installed: as root, run '{line}', then this again")
 
 
-def name_environment(build: Path) -> str:
-    """Return the name of the folder with the Python packages.
-
-    It stands for the lists, for the Python that runs this, and for the folder's own place, which
-    its programs name.
-    """
-    lists = (path.read_bytes() for path in LISTS)
-    return f"venv-{digest(repr(sys.version_info), str(build), *lists)}"
+def find_key(build: Path) -> str:
+    """Return what the environment stands for: the lists, this Python, and the folder's place."""
+    return digest(repr(sys.version_info), str(build), *(path.read_bytes() for path in LISTS))
 
 
 def has_environment(build: Path) -> bool:
-    """Tell whether the environment is there, with the lists as they are now."""
-    named = (build / "venv").resolve().name == name_environment(build)
-    return named and (build / "venv/bin/python").exists()
+    """Tell whether the environment is there and whole, with the lists as they are now."""
+    key = build / "venv/key"
+    return key.exists() and key.read_text() == find_key(build)
 
 
 def make_environment_anew(build: Path) -> None:
-    """Make BUILD/venv with the Python packages; the lock must be held.
-
-    It is a link, set when all is there, as programs of an environment cannot be moved. If that
-    fails, what was there before stays.
-    """
-    announce(f"installing the Python environment in {build / 'venv'}")
-    made = build / name_environment(build)
-    remove(made)
-    try:
-        run([PYTHON, "-m", "venv", made], f"{PYTHON} -m venv")
-        for path in LISTS:
-            what = f"installing {path} with pip (is the network there?)"
-            run([made / "bin/python", *PIP, path], what, log=build / "venv.log")
-        with replace(build / "venv") as link:
-            link.symlink_to(made.name)
-    except BaseException:
-        remove(made)
-        raise
-    for other in build.glob("venv-*"):
-        if other != made:
-            remove(other)
+    """Make BUILD/venv with the Python packages; the lock must be held."""
+    venv = build / "venv"
+    announce(f"installing the Python environment in {venv}")
+    remove(venv)
+    run([PYTHON, "-m", "venv", venv], f"{PYTHON} -m venv")
+    for path in LISTS:
+        what = f"installing {path} with pip (is the network there?)"
+        run([venv / "bin/python", *PIP, path], what, log=build / "venv.log")
+    (venv / "key").write_text(find_key(build))
 
 
 def provide(what: str, options: Options) -> None:
