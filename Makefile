@@ -10,33 +10,14 @@ $(if $(UNKNOWN),$(error there is no variable $(UNKNOWN): make help lists them))
 
 # The shell takes the folder from the environment, so that no path is split.
 PYTHON = "$$BUILD/venv/bin/python" -B
-# What needs no environment.
-LOOK = @/usr/bin/python3 -B -m
+# For what needs no environment.
+SYSTEM_PYTHON = @/usr/bin/python3 -B -m
 UNIT_TESTS = $(PYTHON) -m pytest -q -n auto tests/unit
 # $(SETUP) WHAT: first make sure of what a target needs; harness/setup.py lists it.
 SETUP = sh harness/setup.sh
-STAGES = source tree kernels initramfs
-# The program behind each target.
-bench     = harness.bench.measure
-replay    = harness.replay replay
-replay-boot = harness.replay boot
-replay-online = harness.replay online
-replay-hugetlb = harness.replay hugetlb
-replay-parallel = harness.replay parallel
-replay-demotion = harness.replay demotion
-replay-copy = harness.replay copy
-replay-bind = harness.replay bind
-record    = harness.replay.record
-source    = harness.kernel.source
-tree      = harness.kernel.tree
-kernels   = harness.kernel.images
-initramfs = harness.vm.initramfs
-shell     = harness.vm.shell
-tables    = harness.replay.tables
-
 REPLAYS = replay replay-boot replay-online replay-hugetlb replay-parallel replay-demotion replay-copy replay-bind
-GUEST_PROGRAMS = bench shell $(STAGES)
-.PHONY: help setup tools tools-all requirements config probes check test test-all list review outbox clean export record tables $(REPLAYS) $(GUEST_PROGRAMS)
+.PHONY: help packages setup tools tools-all requirements source tree kernels initramfs export bench shell config list probes \
+	$(REPLAYS) record tables check test test-all review outbox clean
 .NOTPARALLEL:
 
 help:
@@ -89,6 +70,9 @@ help:
 	@echo 'CELL=table/name  the cell of make config'
 	@echo 'BUILD=build  where everything is made'
 
+packages:
+	@$(SETUP) bench
+
 setup:
 	@$(SETUP) replay
 
@@ -108,20 +92,33 @@ requirements:
 ifneq ($(DRYRUN),)
 $(if $(filter-out bench shell,$(MAKECMDGOALS)),$(error DRYRUN= is for make bench and make shell: leave it out))
 bench shell:
-	$(LOOK) harness.vm.dryrun $@
+	$(SYSTEM_PYTHON) harness.vm.dryrun $@
 else
-$(GUEST_PROGRAMS):
-	@$(SETUP) bench
-	$(LOOK) $($@)
+bench: packages
+	$(SYSTEM_PYTHON) harness.bench.measure
+
+shell: packages
+	$(SYSTEM_PYTHON) harness.vm.shell
 endif
 
-export:
-	@$(SETUP) bench
-	$(LOOK) harness.kernel.export
-	$(LOOK) harness.replay.tables series
+source tree: packages
+	$(SYSTEM_PYTHON) harness.kernel.$@
 
-$(REPLAYS) record tables: setup
-	@$(PYTHON) -m $($@)
+kernels: packages
+	$(SYSTEM_PYTHON) harness.kernel.images
+
+initramfs: packages
+	$(SYSTEM_PYTHON) harness.vm.initramfs
+
+export: packages
+	$(SYSTEM_PYTHON) harness.kernel.export
+	$(SYSTEM_PYTHON) harness.replay.tables series
+
+$(REPLAYS): setup
+	@$(PYTHON) -m harness.replay $(@:replay-%=%)
+
+record tables: setup
+	@$(PYTHON) -m harness.replay.$@
 
 review:
 	@$(SETUP) review
@@ -149,10 +146,10 @@ test-all: tools-all
 	@$(PYTHON) -m pytest -v -s tests/matrix
 
 list:
-	$(LOOK) tests.list_cells
+	$(SYSTEM_PYTHON) tests.list_cells
 
 config:
-	$(LOOK) checks.cells
+	$(SYSTEM_PYTHON) checks.cells
 
 clean:
-	$(LOOK) harness.clean
+	$(SYSTEM_PYTHON) harness.clean

@@ -4,6 +4,7 @@
 from pathlib import Path
 
 from harness.core.cache import remove
+from harness.core.command import git
 from harness.core.errors import UserError
 from harness.core.folders import MARKER, ROOT, lock_build
 from harness.core.options import read_options
@@ -16,7 +17,7 @@ def clean_build(build: Path) -> None:
     """Remove the build folder.
 
     Raises UserError for a folder that is not the harness's or holds the checkout, one that another
-    run is using, and one with work on branch `series` that series/ lacks.
+    run is using, and one with work on branch `series` that series/ lacks, or with what b4 sent.
     """
     if not build.exists():
         say(f"{build} is not there: nothing to do")
@@ -31,6 +32,11 @@ def clean_build(build: Path) -> None:
     with lock_build(build):
         for worktrees in sorted(build.glob("source-*")):
             check_work(worktrees)
+            sent = worktrees / "outbox"
+            if sent.exists() and git(sent, "tag", "--list", "sent/*"):
+                raise UserError(
+                    f"{sent} has tags of what b4 sent: fetch them elsewhere, delete them"
+                )
         announce(f"removing {build}")
         # The mark and the lock go last, so that what is interrupted can be gone on with.
         for entry in build.iterdir():

@@ -75,5 +75,10 @@ def test_work_stays(toy_options: options.Options, toy_series: Path) -> None:
     assert "has commits that series/ lacks: run 'make export'" in refusal("clean", BUILD=str(build))
     assert (series / "mm.c").read_text() == "half a thought\n"
     command.git(series, "reset", "-q", "--hard", "HEAD~1")
+    command.git(series.parent, "init", "-q", "outbox")
+    command.git(series.parent / "outbox", "commit", "-q", "--allow-empty", "-m", "sent")
+    command.git(series.parent / "outbox", "tag", "sent/a-v1")
+    assert "has tags of what b4 sent" in refusal("clean", BUILD=str(build))
+    command.git(series.parent / "outbox", "tag", "-d", "sent/a-v1")
     assert make("clean", BUILD=str(build)).returncode == 0
     assert not build.exists()
