@@ -32,7 +32,7 @@ class KernelConfig:
     """A kernel's configuration and tools: allnoconfig, then fragments, then lines.
 
     With debian, Debian's own configuration stands in for allnoconfig. If a symbol is set twice, the
-    last line counts. args are more arguments for each make.
+    last line counts. args are more arguments for each make. modules are files to build and to keep.
     """
 
     name: str
@@ -41,6 +41,7 @@ class KernelConfig:
     tools: Toolchain = Toolchain()
     args: tuple[str, ...] = ()
     debian: bool = False
+    modules: tuple[str, ...] = ()
 
     def text(self) -> str:
         """Return all fragments and lines as one text."""

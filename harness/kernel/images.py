@@ -51,6 +51,7 @@ def build_kernel(
     label = f"{name}+{config.name}" if config.name else name
     what, arch = f"the {label} kernel", config.tools.architecture.name
     image = get_machine(arch).image
+    files = KEPT | {module: Path(module).name for module in config.modules}
 
     def make(new: Path) -> None:
         need_disk(options.build, DISK_GIB, what)
@@ -65,11 +66,12 @@ def build_kernel(
             f"building {what}",
             f"LOCALVERSION=-{label}",
             Path(image).name,
+            *["modules"] * bool(config.modules),
             log=options.build / f"{label}.log",
             progress=count_lines(what),
         )
         new.mkdir()
-        for made, kept in {image: "image", **KEPT}.items():
+        for made, kept in {image: "image", **files}.items():
             shutil.copyfile(out / made, new / kept)
 
     key = [
@@ -77,7 +79,7 @@ def build_kernel(
         config.read_all(options),
         config.tools.version(),
     ]
-    kept = keep(options.build / "kernels", label, key, make, ("image", *KEPT.values()))
+    kept = keep(options.build / "kernels", label, key, make, ("image", *files.values()))
     drop_others(kept)
     return Kernel(label, (kept / "release").read_text().strip(), kept / "image", arch)
 
