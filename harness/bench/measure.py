@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.bench.report import format_table
+from harness.bench.report import format_table, name_how
+from harness.bench.whole import boot_cases, compile_fill
 from harness.core.cache import remove, replace
 from harness.core.cpu import describe_cpu
 from harness.core.errors import UserError
@@ -19,9 +20,16 @@ from harness.core.stages import run_stage
 from harness.kernel.images import Kernel, build_pair
 from harness.kernel.tree import apply_series
 from harness.vm import console
-from harness.vm.accel import choose_accel
+from harness.vm.accel import choose_accel, choose_native
 from harness.vm.devices import count_pages, list_devices
-from harness.vm.guest import Guest, announce_stage, boot_guest, check_qemu, need_memory
+from harness.vm.guest import (
+    Guest,
+    announce_stage,
+    boot_guest,
+    check_qemu,
+    compile_monitor,
+    need_memory,
+)
 from harness.vm.initramfs import make_initramfs
 
 
@@ -46,6 +54,7 @@ class Setup:
             "date": time.strftime("%Y-%m-%d"),
             "arch": options.arch,
             "accelerator": self.accelerator,
+            "times": name_how(self.accelerator),
             "cpu": describe_cpu(),
             "qemu": self.qemu,
             "gib": options.gib,
@@ -54,10 +63,14 @@ class Setup:
 
 def make_setup(options: Options) -> Setup:
     """Build what is needed to boot both kernels; Raises UserError when a build fails."""
-    qemu = check_qemu(options.arch)
+    qemu = "" if options.accel == "native" else check_qemu(options.arch)
     trees = apply_series(options)
     pair = build_pair(options, trees)
-    image = make_initramfs(options, trees.series)
+    more = {}
+    if options.accel == "native":
+        compile_monitor(options.build)
+        more = {"bin/fill": compile_fill(options.build).read_bytes()}
+    image = make_initramfs(options, trees.series, more=more)
     accel = choose_accel(options, pair[0], image)
     # Boots of one kernel differ in time, and an emulator's times mean little.
     boots = options.boots or {"kvm": 2, "native": 3}.get(accel, 1)
@@ -141,6 +154,7 @@ def run_bench(options: Options) -> None:
     The folder of samples.json and the consoles appears whole or not at all; the table is
     added to it. Raises UserError when a build or a boot fails.
     """
+    options = choose_native(options)
     devices = list_devices(options.arch)
     need_memory(options.gib, devices)
     setup = make_setup(options)
@@ -151,6 +165,9 @@ def run_bench(options: Options) -> None:
             "rebinds": options.rebinds,
             "boots": boot_all(options, setup, new),
         }
+        if setup.accelerator == "native":
+            head = options, setup.pair, setup.image, setup.boots
+            samples["whole"] = boot_cases(*head, new)
         (new / "samples.json").write_text(json.dumps(samples, indent=1) + "\n")
     announce("writing the table")
     table = format_table(samples)

@@ -5,6 +5,7 @@ import math
 import statistics
 from typing import Any
 
+from harness.bench.whole import format_whole
 from harness.core.errors import UserError
 
 JIFFIES = 2
@@ -65,16 +66,22 @@ def name_unit(samples: dict[str, Any]) -> str:
     return "million instructions" if samples["accelerator"] == "icount" else "ms"
 
 
+def name_how(accelerator: str) -> str:
+    """Return whose time a guest's is: the CPU's, or an emulator's."""
+    return "EMULATED" if accelerator in ("tcg", "icount") else "NATIVE"
+
+
 def describe_setup(samples: dict[str, Any]) -> str:
     """Return on what was measured, where and when."""
     release = samples["boots"][0]["release"].partition("-base")[0]
     arch = f"{samples['arch']} " if "arch" in samples else ""
-    native = samples["accelerator"] == "native"
-    machine = "one virtual CPU" if native else f"QEMU {samples['qemu']}"
+    accel = samples["accelerator"]
+    machine = f"{accel.upper()} (QEMU {samples['qemu']})"
+    if accel == "native":
+        machine = "one virtual CPU"
     return (
-        f"{samples['gib']} GiB, {arch}kernel {release}, "
-        f"{samples['accelerator'].upper()} ({machine}) on {samples['cpu']}, "
-        f"{samples['date']}"
+        f"{samples['gib']} GiB, {arch}kernel {release}, {name_how(accel)}: {machine} "
+        f"on {samples['cpu']}, {samples['date']}"
     )
 
 
@@ -123,4 +130,6 @@ def format_table(samples: dict[str, Any]) -> str:
             "because the guest's",
             "clock jumped: the host was busy with something else.",
         ]
+    if "whole" in samples:
+        rows += ["", format_whole(samples["whole"])]
     return "\n".join([*rows, *WARNINGS.get(samples["accelerator"], ())]) + "\n"

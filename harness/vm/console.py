@@ -38,9 +38,10 @@ INITIALISED = re.compile(
     PRINTK + r"memmap_init_zone_device initialised (?P<pages>\d+) pages in (?P<ms>\d+)ms$"
 )
 FIRST = re.compile(r"^stage: first bind, (\S+)$")
-# The number in pfnN.0 or daxN.0 is the index of the device, as it comes from namespaceN.0.
+# The number is the index of the device, as it comes from namespaceN.0. With --map=mem, that is
+# bound itself, and else pfnN.0 or daxN.0.
 REBIND = re.compile(
-    r"^# (\w+) (?:pfn|dax)(?P<device>\d+)\S*: rebind (?P<number>\d+)/(?P<of>\d+): "
+    r"^# (\w+) (?:pfn|dax|namespace)(?P<device>\d+)\S*: rebind (?P<number>\d+)/(?P<of>\d+): "
     r"memmap (?P<memmap>\d+) ms, bind (?P<bind>\d+\.\d+) ms, (?P<pages>\d+) pages$"
 )
 STAGE = "stage: "

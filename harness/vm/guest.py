@@ -61,7 +61,8 @@ class Guest:
     """A machine to boot, with devices of gib GiB each.
 
     words are for the kernel's command line, args for QEMU's. The nodes share RAM and cpus evenly;
-    where there are more nodes than CPUs, the last ones have none.
+    where there are more nodes than CPUs, the last ones have none. files hold the devices' memory
+    in a native boot.
     """
 
     kernel: Kernel
@@ -74,6 +75,7 @@ class Guest:
     args: Sequence[str] = ("-serial", "stdio")
     cpus: int = 2
     nodes: int = 1
+    files: Sequence[Path] = ()
 
     def command(self) -> list[str | Path]:
         """Return QEMU's command line, or that of native/monitor.c, which compile_monitor() makes.
@@ -129,6 +131,8 @@ class Guest:
                 "a native boot has one CPU, one node and a console only: leave out ACCEL=native"
             )
         kernel, sizes = self.kernel.image.with_name("vmlinux"), [f"{self.gib}"] * len(self.devices)
+        for index, file in enumerate(self.files):
+            sizes[index] += f":{file}"
         command = [self.initramfs.with_name("monitor"), kernel, self.initramfs]
         # Without a namespace, a device of the e820 map is bound as raw, with its memmap in RAM.
         ram = self.ram_gib + len(self.devices) * math.ceil(self.gib * MEMMAP_GIB)

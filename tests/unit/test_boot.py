@@ -73,7 +73,7 @@ def test_console_of_a_failed_boot_is_there(
     qemu("echo '[ 1.0] Linux'; echo '[ 1.1] Kernel panic - not syncing: x'; exec sleep 100")
     for _ in range(2):
         with pytest.raises(errors.UserError, match="Kernel panic") as caught:
-            measure.run_bench(read_options({"BUILD": str(tmp_path), "SIZE": "2G"}))
+            measure.run_bench(read_options({"BUILD": str(tmp_path), "SIZE": "2G", "ACCEL": "tcg"}))
         [log] = re.findall(r"whole console: (\S+)\)", str(caught.value))
         assert "Kernel panic" in Path(log).read_text()
         assert (tmp_path / "bench/table.txt").read_text() == "of the last run\n"

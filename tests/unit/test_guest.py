@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -125,7 +126,8 @@ def test_kvm_is_used_where_a_probe_boot_works(
     monkeypatch.setattr(accel, "PROBE_SECONDS", 1)
 
     def choose(build: str, script: str, there: bool, **env: str) -> str:
-        monkeypatch.setattr(os, "access", lambda path, *_: there or path != "/dev/kvm")
+        found = ("kvm", "") if there else ("tcg", "there is no /dev/kvm")
+        monkeypatch.setattr(accel, "find_kvm", lambda *_: found)
         qemu(f"{VERSION} {script}")
         chosen = options.read_options({"BUILD": str(tmp_path / build), **env})
         chosen.build.mkdir(exist_ok=True)
@@ -136,6 +138,44 @@ def test_kvm_is_used_where_a_probe_boot_works(
     assert choose("a", works, True, ACCEL="tcg") == "tcg"
     assert choose("b", HANG, True) == "tcg" and gone(tmp_path / "pid")
     assert choose("b", works, True) == "tcg"
+
+
+def test_each_kvm_has_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Native boots are chosen, and may be asked for, only where KVM interprets a kernel."""
+    there, opens, told = True, True, "0.4\n"
+
+    def probe(command: list[str | Path], _: str) -> str:
+        if command[0] != "gcc" and not told:
+            raise errors.UserError("KVM makes no machine: Out of memory")
+        return told
+
+    monkeypatch.setattr(accel, "run", probe)
+    monkeypatch.setattr(os.path, "exists", lambda path: there or path != "/dev/kvm")
+    monkeypatch.setattr(os, "access", lambda path, *_: opens or path != "/dev/kvm")
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(machine="x86_64"))
+
+    def choose(name: str = "", **env: str) -> str:
+        return accel.choose_native(
+            options.read_options({"BUILD": str(tmp_path), "ACCEL": name, **env})
+        ).accel
+
+    def refuse(why: str) -> None:
+        assert choose() == ""
+        with pytest.raises(errors.UserError, match=f"ACCEL=native: {why}.*; leave it out"):
+            choose("native")
+
+    refuse("KVM runs the unchanged kernel here")
+    told = ""
+    refuse("KVM makes no machine")
+    told = "1938.0\n"
+    assert [choose(), choose("native"), choose("tcg")] == ["native", "native", "tcg"]
+    assert choose(ARCH="arm64") == ""
+    opens = False
+    refuse("no permission to open /dev/kvm")
+    there = False
+    refuse("there is no /dev/kvm")
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(machine="aarch64"))
+    refuse("this machine is aarch64, the guest x86_64")
 
 
 RUN = """

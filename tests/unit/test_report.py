@@ -19,7 +19,7 @@ COUNTED = json.loads((RESULTS / "2026-11-20-epyc/bench-arm64-icount.json").read_
 def test_table() -> None:
     text = report.format_table(SAMPLES)
     assert (
-        "100 GiB, kernel 7.3.0-rc7, TCG (QEMU 7.2.22) on AMD EPYC, 2026-11-20, "
+        "100 GiB, kernel 7.3.0-rc7, EMULATED: TCG (QEMU 7.2.22) on AMD EPYC, 2026-11-20, "
         "2 boots x 30 rebinds per kernel" in text
     )
     rows = [" ".join(line.split()) for line in text.splitlines()]
@@ -32,13 +32,15 @@ def test_table() -> None:
         assert row in rows
     assert "TCG emulates" in text
     assert "TCG" not in report.format_table(SAMPLES | {"accelerator": "kvm"})
+    native = report.format_table(SAMPLES | {"accelerator": "native"})
+    assert "NATIVE: one virtual CPU on AMD EPYC" in native and "EMULATED" not in native
     assert math.isnan(report.compute_change(0, 1))
 
 
 def test_table_of_instructions() -> None:
     text = report.format_table(COUNTED)
     assert text.startswith("ZONE_DEVICE memmap initialisation, million instructions\n")
-    assert "100 GiB, arm64 kernel 7.3.0-rc7, ICOUNT (QEMU 7.2.22)" in text
+    assert "100 GiB, arm64 kernel 7.3.0-rc7, EMULATED: ICOUNT (QEMU 7.2.22)" in text
     assert "count the instructions" in text
     # One boot has no deviation.
     [row] = [line for line in text.splitlines() if "nd_pmem     memmap, first bind  base" in line]

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What `make bench` measures besides where boots are native: other binds, online, and boot."""
+
+import functools
+import re
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.core.command import run
+from harness.core.errors import UserError
+from harness.core.folders import ROOT
+from harness.core.options import Options
+from harness.core.progress import announce
+from harness.kernel.images import Kernel
+from harness.vm.console import PRINTK, REBIND, read_message, split_console
+from harness.vm.devices import DEVICES, Device
+from harness.vm.guest import Guest, announce_stage, boot_guest
+
+LIMIT = 900
+AT = re.compile(PRINTK)
+DEFERRED = re.compile(PRINTK + r"node \d+ deferred pages initialised in (?P<ms>\d+)ms$")
+# hugetlb_bootmem_struct_page_init() runs between deferred initialisation and the first initcall.
+INITCALL = re.compile(PRINTK + r"calling  ")
+MONITOR = re.compile(
+    r"^monitor: (?P<wall>\S+) s, on a CPU (?P<cpu>\S+) s, waiting for one (?P<waited>\S+) s; "
+)
+FSDAX, DEVDAX = (DEVICES[0],), (DEVICES[1],)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A boot: the words of its command line, its RAM and its devices, and what of it is shown."""
+
+    name: str
+    words: str
+    shown: Sequence[str]
+    ram_gib: int = 2
+    devices: Sequence[Device] = ()
+
+
+def list_cases(gib: int, rebinds: int) -> list[Case]:
+    """Return what is booted, with devices of gib GiB.
+
+    The kernel chooses the size of a memory block by where RAM ends: 128 MiB below the devices.
+    """
+    bind, cases = ("memmap", "whole bind"), []
+    for name, word, device in (
+        ("fsdax, map=mem, init_on_alloc=0", "zdm.map=mem init_on_alloc=0", FSDAX),
+        ("devdax, map=mem, init_on_alloc=0", "zdm.map=mem init_on_alloc=0", DEVDAX),
+        ("fsdax, map=dev, init_on_alloc=1", "init_on_alloc=1", FSDAX),
+        ("fsdax, map=mem, init_on_alloc=1", "zdm.map=mem init_on_alloc=1", FSDAX),
+    ):
+        rebind = f"zdm.do=rebind,whole zdm.rebinds={rebinds} zdm.whole=namespace_again {word}"
+        cases.append(Case(name, rebind, (*bind, "enable-namespace"), devices=device))
+    online, zones = "zdm.do=whole zdm.whole=online", "zdm.do=whole nokaslr"
+    # PVM has no mapping of 1 GiB: the kernel may have such pages, but must not map with them.
+    pages = f"{zones} initcall_debug setcpuid=pdpe1gb nogbpages hugepagesz=1G hugepages="
+    return [
+        *cases,
+        Case(f"online {gib} GiB, blocks of 128 MiB", online, ("online",), 1, DEVDAX),
+        Case(f"online {gib} GiB, blocks of 2 GiB", online, ("online",), 2, DEVDAX),
+        Case("boot with 64 GiB of RAM", zones, ("deferred",), 64),
+        Case("16 pages of 1 GiB at boot", f"{pages}16", ("pages of 1 GiB",), 19),
+        Case("64 pages of 1 GiB at boot", f"{pages}64", ("pages of 1 GiB",), 67),
+    ]
+
+
+def read_values(text: str, release: str) -> dict[str, list[float]]:
+    """Return what a whole console tells, by name: times in ms, ticks per second, and blocks.
+
+    Raises BadConsole as split_console() does.
+    """
+    found: dict[str, list[float]] = {}
+
+    def add(name: str, value: float) -> None:
+        found.setdefault(name, []).append(round(value, 3))
+
+    begun, since, deferred, ticks = "", 0.0, 0.0, []
+    for line in split_console(text, release):
+        at, spoken = AT.match(line), read_message(line)
+        now = 1000 * float(at["at"]) if at else 0.0
+        if spoken.startswith("begin: "):
+            begun, since = spoken.removeprefix("begin: "), now
+        elif spoken == "end":
+            add(begun, now - since)
+        elif spoken.startswith("fill: "):
+            add("fill", float(spoken.split()[1]) / 1000)
+        elif spoken.startswith("blocks: "):
+            add("blocks", float(spoken.split()[1]))
+        elif spoken.startswith("ticks: "):
+            ticks.append((now, float(spoken.split()[1])))
+        elif rebind := REBIND.match(spoken):
+            add("memmap", float(rebind["memmap"]))
+            add("whole bind", float(rebind["bind"]))
+        elif match := DEFERRED.match(line):
+            add("deferred", float(match["ms"]))
+            deferred = now
+        elif deferred and INITCALL.match(line):
+            add("pages of 1 GiB", now - deferred)
+            deferred = 0
+        elif match := MONITOR.match(line):
+            for name, seconds in match.groupdict().items():
+                add(name, 1000 * float(seconds))
+    if len(ticks) == 2 and ticks[1][0] > ticks[0][0]:
+        add("ticks", 1000 * (ticks[1][1] - ticks[0][1]) / (ticks[1][0] - ticks[0][0]))
+    return found
+
+
+def compile_fill(build: Path) -> Path:
+    """Build native/fill.c, for the host and the guest; Raises UserError when that fails."""
+    made, source = build / "fill", ROOT / "native/fill.c"
+    run(["gcc", "-O2", "-Wall", "-Wextra", "-static", "-o", made, source], f"building {source}")
+    return made
+
+
+def measure_fill(build: Path) -> float:
+    """Return the ms of a fill of 256 MiB on the host."""
+    return float(run([build / "fill"], "native/fill.c").split()[1]) / 1000
+
+
+def read_stolen() -> float:
+    """Return the ms that a hypervisor has stolen from this host."""
+    return 10.0 * int(Path("/proc/stat").read_text().split("\n", 1)[0].split()[8])
+
+
+def boot_case(
+    options: Options, kernel: Kernel, image: Path, case: Case, log: Path
+) -> dict[str, list[float]]:
+    """Boot a case once and return its values; Raises UserError unless the console is clean."""
+    what = f"{case.name} ({kernel.name})"
+    announce(what)
+    gib = options.gib if case.devices else 0
+    head = kernel, image, "native", gib, case.words
+    guest = Guest(*head, ram_gib=case.ram_gib, devices=case.devices)
+    stolen, fill = read_stolen(), measure_fill(options.build)
+    text = boot_guest(guest, log, functools.partial(announce_stage, what), LIMIT)
+    values = read_values(text, kernel.release)
+    if missing := {*case.shown} - values.keys():
+        raise UserError(f"{what} does not tell of {missing.pop()} (whole console: {log})")
+    return values | {"stolen": [round(read_stolen() - stolen, 3)], "host fill": [fill]}
+
+
+def boot_cases(
+    options: Options, pair: Sequence[Kernel], image: Path, boots: int, logs: Path
+) -> list[dict[str, Any]]:
+    """Boot each case, base and series in turn, and return an entry for each boot."""
+    entries: list[dict[str, Any]] = []
+    for index, case in enumerate(list_cases(options.gib, options.rebinds)):
+        for number in range(1, boots + 1):
+            for name, kernel in zip(("base", "series"), pair, strict=True):
+                log = logs / f"whole-{index}-{number}-{name}.log"
+                values = boot_case(options, kernel, image, case, log)
+                entries.append(
+                    {"case": case.name, "kernel": name, "shown": [*case.shown], "values": values}
+                )
+    return entries
+
+
+def format_whole(entries: list[dict[str, Any]]) -> str:
+    """Return the table: medians over boots of each boot's median, and their range."""
+    lines = [
+        f"{'boot':36}{'what':18}{'n':>4}{'base, ms':>21}{'series, ms':>21}{'ratio':>7}",
+    ]
+
+    def pick(case: str, kernel: str, what: str) -> list[float]:
+        return [
+            statistics.median(entry["values"][what])
+            for entry in entries
+            if (entry["case"], entry["kernel"]) == (case, kernel)
+        ]
+
+    for case, shown in {entry["case"]: entry["shown"] for entry in entries}.items():
+        for what in shown:
+            both = [pick(case, kernel, what) for kernel in ("base", "series")]
+            cells = "".join(
+                f"{statistics.median(one):7.1f} ({min(one):.1f}-{max(one):.1f})".rjust(21)
+                for one in both
+            )
+            ratio = statistics.median(both[0]) / statistics.median(both[1])
+            lines.append(f"{case:36}{what:18}{len(both[0]):4}{cells}{ratio:6.2f}x")
+
+    def gather(what: str) -> list[float]:
+        return [value for entry in entries for value in entry["values"].get(what, ())]
+
+    share = [sum(gather(name)) / sum(gather("wall")) for name in ("cpu", "waited")]
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"Medians over boots, and their range. Of the boots' time, the virtual CPU ran "
+            f"{share[0]:.0%} and waited",
+            f"{share[1]:.0%}; {sum(gather('stolen')):.0f} ms were stolen from the host. "
+            f"A fill of 256 MiB takes {statistics.median(gather('fill')):.1f} ms",
+            f"in the guest and {statistics.median(gather('host fill')):.1f} on the host; "
+            f"the timer ticks {statistics.median(gather('ticks')):.0f} times a second.",
+        ]
+    )
