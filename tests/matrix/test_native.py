@@ -1,46 +1,125 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A kernel boots natively under native/monitor.c and rebinds all devices."""
+"""A kernel boots natively under native/monitor.c, rebinds all devices, and leaves nothing."""
 
 import dataclasses
 import os
+import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support import Lab
 
 from harness.bench.measure import measure_boot
-from harness.core.command import run
+from harness.core.command import run, spawn
+from harness.core.errors import UserError
 from harness.core.folders import ROOT
 from harness.kernel.config import NATIVE
 from harness.kernel.images import Kernel, build_kernel, patch_trees
+from harness.vm.accel import find_kvm
+from harness.vm.devices import DEVICES, PAGE, STRUCT_PAGE
 from harness.vm.guest import Guest, boot_guest, compile_monitor
 from harness.vm.initramfs import make_initramfs
 
-pytestmark = pytest.mark.full
+Build = Callable[[str], Kernel]
+BOOTS = 20
 
 
 @pytest.fixture(scope="module")
-def native(lab: Lab) -> Kernel:
-    """The series with native/kernel.patch; skipped where no native guest can run."""
-    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
-        pytest.skip("/dev/kvm cannot be opened")
+def native(lab: Lab) -> Build:
+    """Builds base or series with native/kernel.patch; skipped where no native guest is chosen."""
+    best, why = find_kvm(lab.options.build)
+    if best != "native":
+        pytest.skip(why or "KVM runs the unchanged kernel")
     compile_monitor(lab.options.build)
-    return build_kernel(lab.options, "series", patch_trees(lab.trees).series, NATIVE)
+    trees = patch_trees(lab.trees)
+    return lambda name: build_kernel(lab.options, name, getattr(trees, name), NATIVE)
 
 
-def test_native_rebind(lab: Lab, native: Kernel, tmp_path: Path) -> None:
+def rebind(lab: Lab, kernel: Kernel, log: Path, rebinds: int) -> None:
     """Kernel and selftest tell of each rebind, and of as many pages as in QEMU."""
-    options = dataclasses.replace(lab.options, gib=2, rebinds=2)
+    options = dataclasses.replace(lab.options, gib=2, rebinds=rebinds)
     image = make_initramfs(options, lab.trees.series)
-    times = measure_boot(options, native, image, "native", tmp_path / "log", "native")
-    assert [len(one.bind) for one in times.values()] == [2, 2, 2]
+    times = measure_boot(options, kernel, image, "native", log, "native")
+    assert [len(one.bind) for one in times.values()] == [rebinds] * len(DEVICES)
 
 
-def test_registers_survive(lab: Lab, native: Kernel, tmp_path: Path) -> None:
+def test_native_rebind(lab: Lab, native: Build, tmp_path: Path) -> None:
+    rebind(lab, native("series"), tmp_path / "log", 2)
+
+
+@pytest.mark.full
+def test_no_boot_is_lost(lab: Lab, native: Build, tmp_path: Path) -> None:
+    for _ in range(BOOTS):
+        rebind(lab, native("series"), tmp_path / "log", 1)
+
+
+@pytest.mark.full
+def test_registers_survive(lab: Lab, native: Build, tmp_path: Path) -> None:
     """What programs find by CPUID without a trap, the kernel saves."""
     program = tmp_path / "registers"
     run(["gcc", "-O1", "-mavx", "-static", "-o", program, ROOT / "native/registers.c"], "registers")
     more = {"bin/registers": program.read_bytes()}
     image = make_initramfs(lab.options, lab.trees.series, "registers", more)
-    guest = Guest(native, image, "native", words="zdm.do=registers")
+    guest = Guest(native("series"), image, "native", words="zdm.do=registers")
     assert "zdm: registers: 0 lost" in boot_guest(guest, tmp_path / "log", lambda _: None, 60)
+
+
+def list_differences(base: bytes, series: bytes) -> set[tuple[int, int, int]]:
+    """Return the words that differ: their place in a struct page, and what they are in each."""
+    found = set()
+    for at in range(0, len(base), STRUCT_PAGE):
+        both = [memoryview(one)[at : at + STRUCT_PAGE] for one in (base, series)]
+        if both[0] != both[1]:
+            words = zip(*(one.cast("Q") for one in both), strict=True)
+            found |= {(place, *pair) for place, pair in enumerate(words) if pair[0] != pair[1]}
+    return found
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("device", DEVICES[:2], ids=lambda device: device.name)
+def test_memmap_is_the_same(lab: Lab, native: Build, tmp_path: Path, device: object) -> None:
+    """All of it, behind the superblock, but for one pointer: to the pagemap that both have."""
+    [device] = [one for one in DEVICES if one == device]
+    image, memmaps, gib = make_initramfs(lab.options, lab.trees.series), [], 2
+    for name in ("base", "series"):
+        file, words = tmp_path / name, "zdm.do=rebind zdm.rebinds=1"
+        head = native(name), image, "native", gib, words
+        guest = Guest(*head, devices=(device,), files=(file,))
+        boot_guest(guest, tmp_path / "log", lambda _: None, 120)
+        with file.open("rb") as stream:
+            data = gib * 2**30 - device.count_pages(gib) * PAGE
+            memmaps.append(bytearray(stream.read(data)[2 * PAGE :]))
+        assert len(memmaps[-1]) - memmaps[-1].count(0) > device.count_pages(gib)
+    found = list_differences(*map(bytes, memmaps))
+    assert {place for place, *_ in found} <= {1} and len(found) <= 1
+    # One bit, in the last page.
+    memmaps[1][-PAGE] ^= 1
+    assert len(list_differences(*map(bytes, memmaps))) == len(found) + 1
+
+
+def list_children() -> str:
+    """Return the processes that this thread has started and that are still there."""
+    return Path(f"/proc/self/task/{os.getpid()}/children").read_text()
+
+
+@pytest.mark.full
+def test_nothing_stays_behind(lab: Lab, native: Build, tmp_path: Path) -> None:
+    """A guest that panics or hangs, a full disk and a signal end it, with its console kept."""
+    image, log = make_initramfs(lab.options, lab.trees.series), tmp_path / "log"
+    guest = Guest(native("series"), image, "native", words="zdm.do=nothing")
+    before = list_children()
+    with pytest.raises(UserError, match="complains: .*Kernel panic - not syncing: Attempted"):
+        boot_guest(guest, log, lambda _: None, 60)
+    assert "guest/nothing" in log.read_text() and list_children() == before
+    with pytest.raises(UserError, match="is not done after 2 seconds"):
+        boot_guest(guest, log, lambda _: None, 2)
+    assert "Linux version" in log.read_text() and list_children() == before
+    with pytest.raises(OSError, match="No space left"):
+        boot_guest(guest, Path("/dev/full"), lambda _: None, 60)
+    assert list_children() == before
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with spawn(guest.command()) as child:
+            assert child.stdout and "Linux version" in child.stdout.readline()
+            child.send_signal(number)
+            assert child.wait(10) == -number
