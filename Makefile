@@ -40,7 +40,7 @@ help:
 	@echo 'make outbox     write the patches as mails by AUTHOR, signed off, addressed; nothing sends them'
 	@echo 'make shell      a shell in the VM, with the devices of make bench and all programs; Ctrl-D ends it'
 	@echo 'make config CELL=name  print the configuration of a test cell'\''s kernel; without CELL=, their names'
-	@echo 'make probes     run the small program behind a claim about the CPU: that MOVNTI needs a drain'
+	@echo 'make probes     run the small programs behind claims about the CPU: that MOVNTI needs a drain, whether two CPUs are one core'
 	@echo 'make export     write series/ anew: patches from the branch `series` in BUILD/source-*/series, tables from results/'
 	@echo 'make clean      remove BUILD; refused while its branch `series` has work that was not exported'
 	@echo
@@ -132,6 +132,8 @@ probes: setup
 	@mkdir -p "$$BUILD/probes"
 	@gcc -O2 -Wall -pthread -o "$$BUILD/probes/undrained" probes/undrained.c
 	@"$$BUILD/probes/undrained"
+	@gcc -O2 -Wall -Wextra -pthread -o "$$BUILD/probes/sharing" probes/sharing.c
+	@"$$BUILD/probes/sharing"
 
 check:
 	@$(SETUP) check

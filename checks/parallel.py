@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Boots in which helpers of padata initialise the memmaps of two devices: see guest/parallel."""
+"""Boots in which helpers of padata initialise memmaps: see guest/parallel and guest/spread."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from checks import boot_memory
@@ -9,30 +10,66 @@ from checks.boots import Boot, boot_once
 from harness.core.options import Options
 from harness.kernel.images import Kernel
 from harness.vm.console import list_messages
-from harness.vm.devices import PAIR
+from harness.vm.devices import Device
 
 # It has lockdep, and the trace points that show which works are queued.
 CONFIG = boot_memory.DEBUG
 # How often guest/parallel repeats binds.
 TIMES = 10
-HELPERS = re.compile(r"helpers: (\w+): (\d+) queued, (\d+) started")
+# Each device has four times the least that a thread takes, if it is not deduplicated.
+GIB = 4.5
+HELPERS = re.compile(r"helpers: (\w+): (\d+) queued, (\d+) started, (\d+) at a time")
+PLACE = re.compile(r"(queued|ran): (\w+): cpu (\d+) cache (\S+) node(\d+)")
+# Two nodes with 16 and 4 CPUs, of which each four share a last-level cache. QEMU gives those of a
+# die one in Intel's CPUs only.
+CPUS = "-smp 20,sockets=2,dies=4,cores=4,threads=1,maxcpus=32 -cpu max,vendor=GenuineIntel"
+# How many helpers were queued for a bind, how many of them started, and how many ran at a time.
+Helpers = tuple[int, int, int]
+
+
+def list_fsdax(number: int) -> tuple[Device, ...]:
+    """Return so many devices, all alike."""
+    return tuple(Device(f"nd_pmem-{index}", "nd_pmem", "fsdax", 2) for index in range(number))
+
+
+def find_helpers(console: str) -> dict[str, list[Helpers]]:
+    """Return the helpers by what the guest calls the bind."""
+    found: dict[str, list[Helpers]] = {}
+    for match in filter(None, map(HELPERS.fullmatch, list_messages(console))):
+        found.setdefault(match[1], []).append((int(match[2]), int(match[3]), int(match[4])))
+    return found
 
 
 def boot_parallel(
     options: Options, source: Path, kernel: Kernel, cpus: int, rebinds: int, words: str = ""
-) -> dict[str, list[tuple[int, int]]]:
+) -> dict[str, list[Helpers]]:
     """Boot once with cpus processors; return the helpers by what guest/parallel calls the bind.
 
-    They are how many padata queued for a bind, and how many of them started. words are for the
-    kernel's command line. Raises UserError as boot_guest() does.
+    words are for the kernel's command line. Raises UserError as boot_guest() does.
     """
-    words = f"zdm.rebinds={rebinds} zdm.times={TIMES} {words}"
+    words = f"zdm.rebinds={rebinds} zdm.times={TIMES} zdm.map=mem {words}"
     # The last CPU is isolated, so what counts CPUs for helpers has a mask to read.
     words += f" isolcpus={cpus - 1}" * (cpus > 1)
-    # Each device has four times the least that a thread takes.
-    boot = Boot("rebind,parallel", words, CONFIG, gib=4.5, devices=PAIR, cpus=cpus)
+    boot = Boot("rebind,parallel", words, CONFIG, gib=GIB, devices=list_fsdax(2), cpus=cpus)
     console, _ = boot_once(options, source, kernel, f"parallel-{cpus}", boot)
-    found: dict[str, list[tuple[int, int]]] = {}
-    for match in filter(None, map(HELPERS.fullmatch, list_messages(console))):
-        found.setdefault(match[1], []).append((int(match[2]), int(match[3])))
-    return found
+    return find_helpers(console)
+
+
+def boot_spread(
+    options: Options, source: Path, kernel: Kernel
+) -> tuple[dict[str, list[Helpers]], list[tuple[str, str, int, str, int]]]:
+    """Boot once with four caches; return the helpers by bind, and where each was queued and ran.
+
+    The latter are, of each helper: "queued" or "ran", the bind, CPU, the CPUs that share its cache,
+    and its node. Raises UserError as boot_guest() does.
+    """
+    words = f"zdm.rebinds=1 zdm.times={TIMES} zdm.map=mem"
+    devices = list_fsdax(8)
+    boot = Boot(
+        "rebind,spread", words, CONFIG, gib=GIB, devices=devices, ram_gib=4, cpus=20, nodes=2
+    )
+    boot = replace(boot, args=CPUS.split())
+    console, _ = boot_once(options, source, kernel, "spread", boot)
+    found = filter(None, map(PLACE.fullmatch, list_messages(console)))
+    places = [(one[1], one[2], int(one[3]), one[4], int(one[5])) for one in found]
+    return find_helpers(console), places

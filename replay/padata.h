@@ -8,6 +8,8 @@
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/padata.h>
+#include <linux/sched/smt.h>
+#include <linux/sched/topology.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -15,12 +17,17 @@
 #include "replay.h"
 
 struct cpumask __cpu_online_mask, __cpu_possible_mask;
+/* Each node has the same CPUs. */
+static struct cpumask node_mask;
 #ifdef CONFIG_CPUMASK_OFFSTACK
-cpumask_var_t node_to_cpumask_map[] = { [0 ... MAX_NUMNODES - 1] = &__cpu_online_mask };
+cpumask_var_t node_to_cpumask_map[] = { [0 ... MAX_NUMNODES - 1] = &node_mask };
 #else
 cpumask_var_t node_to_cpumask_map[MAX_NUMNODES];
 #endif
 struct workqueue_struct *system_dfl_wq;
+struct static_key_false sched_smt_present = STATIC_KEY_FALSE_INIT;
+/* Per CPU: see shim.h. Callers are on CPU 0. */
+int cpu_number;
 unsigned int __num_possible_cpus = NR_CPUS;
 #if NR_CPUS > BITS_PER_LONG
 /* A kernel that is built for thousands of CPUs learns at boot how many there can be. */
@@ -94,11 +101,16 @@ void complete(struct completion *x)
 	smp_store_release(&x->done, 1);
 }
 
-/* The series' workers may use all CPUs. */
-unsigned int workqueue_unbound_nr_cpus(void);
-unsigned int workqueue_unbound_nr_cpus(void)
+/* The series' workers may use all CPUs, and where a work is queued makes no difference. */
+bool workqueue_unbound_has_cpu(int cpu);
+bool workqueue_unbound_has_cpu(int cpu)
 {
-	return cpumask_weight(&__cpu_online_mask);
+	return true;
+}
+
+bool cpus_share_cache(int this_cpu, int that_cpu)
+{
+	return this_cpu / 8 == that_cpu / 8;
 }
 
 bool cancel_work(struct work_struct *work)
@@ -130,6 +142,19 @@ static void start_padata(void)
 	_raw_spin_unlock(&lock);
 }
 
+static void set_node_cpus(unsigned int nr)
+{
+	unsigned int i;
+
+	cpumask_clear(&node_mask);
+	for (i = 0; i < nr && i < NR_CPUS; i++)
+		__cpumask_set_cpu(i, &node_mask);
+#ifndef CONFIG_CPUMASK_OFFSTACK
+	for (i = 0; i < MAX_NUMNODES; i++)
+		cpumask_copy(node_to_cpumask_map[i], &node_mask);
+#endif
+}
+
 static void set_online_cpus(unsigned int nr)
 {
 	unsigned int i;
@@ -139,8 +164,5 @@ static void set_online_cpus(unsigned int nr)
 		__cpumask_set_cpu(i, &__cpu_online_mask);
 	task.cpus_ptr = &task.cpus_mask;
 	cpumask_copy(&task.cpus_mask, &__cpu_online_mask);
-#ifndef CONFIG_CPUMASK_OFFSTACK
-	for (i = 0; i < MAX_NUMNODES; i++)
-		cpumask_copy(node_to_cpumask_map[i], &__cpu_online_mask);
-#endif
+	set_node_cpus(nr);
 }

@@ -14,6 +14,8 @@ TIERS = (
     # Jump labels are as in a distribution's kernel: a static key that is off costs a NOP.
     "CONFIG_JUMP_LABEL=y",
     "CONFIG_NUMA_MIGRATION=y",
+    # Without it, no folio is PMD-sized.
+    "CONFIG_TRANSPARENT_HUGEPAGE=y",
     "CONFIG_X86_MCE=y",
     "CONFIG_MEMORY_FAILURE=y",
 )

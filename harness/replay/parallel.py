@@ -102,7 +102,7 @@ PARALLEL = Replay(
         ["parallel", "16384", "0,1,3,9,18,9d,18d", "3"],
         ["parallel", "102400", "0,9,9d", "3"],
         # How many devices, and MiB of each.
-        ["devices", "1000", "1024", "9d,18d", "11"],
+        ["devices", "1000", "1024", "9d", "11"],
     ),
     format_table,
     format_verdict,

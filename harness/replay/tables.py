@@ -33,6 +33,7 @@ from harness.replay.samples import (
     find_ratio,
     find_time,
     list_runners,
+    list_runs,
     pool_results,
 )
 
@@ -222,45 +223,77 @@ def list_online(*kinds: str) -> list[Row]:
     return list_times("what", raced)
 
 
+def list_runs_of_threads() -> list[tuple[str, str, Samples]]:
+    """Return all runs by several threads, older ones included: the CPU, the date, the samples."""
+    runs = []
+    for path in RESULTS.glob("*/parallel.json"):
+        samples = read_samples(path.parent.name, "parallel")
+        [cpu] = [cpu for cpu in RUNS if f"({cpu}" in samples["cpu"]]
+        runs.append((cpu, samples["date"], samples))
+    return sorted(runs, key=lambda run: ([*RUNS].index(run[0]), run[1]))
+
+
+def tell_stolen(result: Result) -> str:
+    """Return the largest share of a process's CPU time that the hypervisor took."""
+    return f"{max((result | run)['stolen'] for run in list_runs(result)):.0%}"
+
+
 def list_parallel() -> list[Row]:
-    """Return the wall clock of one and two threads."""
-    rows: list[Row] = [("CPU", "order", "base", "one", "two", "one / two", "fill, one / two")]
-    for cpu in RUNS:
-        for order, deduplicated in ((0, False), (9, False), (9, True)):
-            result = find_one(
-                cpu, "parallel", device_mib=GIB * 1024, order=order, deduplicated=deduplicated
-            )
+    """Return the wall clock of one and two threads, in all runs."""
+    rows: list[Row] = [("CPU", "run", "order", "base", "one", "two", "one / two", "fill", "host")]
+    for cpu, date, samples in list_runs_of_threads():
+        for order, deduplicated in ((0, False), (9, True)):
+            wanted = {"device_mib": GIB * 1024, "order": order, "deduplicated": deduplicated}
+            result = pick(samples["results"], **wanted)
             times = [
                 f"{find_time(result, one):.0f} ms" for one in ("base 1", "series 1", "series 2")
             ]
             gains = [find_ratio(result, f"{one} 1", f"{one} 2") for one in ("series", "fill")]
-            rows.append((cpu, ORDERS[order, deduplicated], *times, *gains))
+            rows.append(
+                (cpu, date[5:], f"{order}{'d' * deduplicated}", *times, *gains, tell_stolen(result))
+            )
     return rows
 
 
 def list_small() -> list[Row]:
     """Return what the bind of one small device takes; older records have no such rows."""
-    rows: list[Row] = [("CPU", "order", "at once", "base", "series", "base / series")]
-    for cpu in RUNS:
-        for result in filter(is_small, load(cpu, "parallel")["results"]):
+    rows: list[Row] = [("CPU", "run", "at once", "base", "series", "base / series", "host")]
+    for cpu, date, samples in list_runs_of_threads():
+        for result in filter(is_small, samples["results"]):
+            # At order 18, most of a bind is what the program leaves out.
+            if result["order"] == 18:
+                continue
             for threads, told in ((1, "one"), (2, "two")):
                 runners = f"base {threads}", f"series {threads}"
-                times = [f"{find_cost(result, one):.1f} us" for one in runners]
-                order = f"{result['order']}, deduplicated"
-                rows.append((cpu, order, told, *times, find_ratio(result, *runners)))
+                times = [f"{find_cost(result, one):.0f} us" for one in runners]
+                ratio = find_ratio(result, *runners)
+                rows.append((cpu, date[5:], told, *times, ratio, tell_stolen(result)))
     return rows
 
 
-def list_demotion() -> list[Row]:
-    """Return base / series of the copies that are streamed, and of what is read after them."""
-    rows: list[Row] = [("CPU", "folios", "copy", "fits", "larger", "copies read")]
+def list_demotion(order: int = 9) -> list[Row]:
+    """Return base / series of the copies, and of what is read after them.
+
+    The columns of a size are the copy beside that much other data.
+    """
+    sizes = (64, 256)
+    beside = [f"{size} MiB" for size in sizes]
+    rows: list[Row] = [("CPU", "copy", *beside, "fits", "larger", "copies read")]
     for cpu in RUNS:
         samples = load(cpu, "demotion")
         # That run had a variant which is the series as it became, and no folios of 64 KiB.
         old = cpu == SAPPHIRE_RAPIDS
-        for order in (9,) if old else (9, 4):
-            found = find_groups(samples, order, "movnti" if old else "series").values()
-            rows.append((cpu, "2 MiB" if order == 9 else "64 KiB", *found))
+        if old and order != 9:
+            continue
+        runner = "movnti" if old else "series"
+        copy, *others = find_groups(samples, order, runner).values()
+        large = [
+            find_ratio(
+                pick(samples["results"], order=order, other_kib=size * 1024), "base", runner, "copy"
+            )
+            for size in sizes
+        ]
+        rows.append((cpu, copy, *large, *others))
     return rows
 
 
@@ -348,6 +381,7 @@ MARKDOWN: dict[str, Callable[[], list[Row]]] = {
     "parallel": list_parallel,
     "small": list_small,
     "demotion": list_demotion,
+    "demotion-64k": lambda: list_demotion(4),
     "copies": list_copies,
     "isolated": list_isolated,
     "ways": list_ways,
@@ -392,7 +426,7 @@ MAILS: tuple[tuple[str, Callable[[], list[Row]]], ...] = (
     ("zone-device-memmap/*-x86-string-Implement-*", list_isolated),
     ("zone-device-memmap/*-mm-copy-the-ZONE_DEVICE-*", lambda: list_brief(list_orders())),
     ("zone-device-memmap/*-mm-copy-the-ZONE_DEVICE-*", list_zeroed),
-    ("parallel-memmap/0000-*", lambda: list_short(list_parallel())),
+    ("parallel-memmap/0000-*", lambda: list_brief(list_parallel())),
     ("parallel-memmap/0000-*", lambda: list_brief(list_small())),
     ("boot-memmap/0000-*", lambda: list_short(list_boot())),
     ("boot-memmap/0000-*", list_threads),
@@ -401,7 +435,7 @@ MAILS: tuple[tuple[str, Callable[[], list[Row]]], ...] = (
     ("hugetlb-memmap/0000-*", lambda: list_short(list_online("hugetlb"))),
     ("hugetlb-memmap/0001-*", lambda: list_short(list_online("hugetlb"))),
     ("demotion/0000-*", lambda: list_brief(list_demotion())),
-    ("demotion/*-mm-copy-large-folios-*", lambda: list_brief(list_demotion())),
+    ("demotion/*-mm-copy-huge-folios-*", lambda: list_brief(list_demotion())),
 )
 
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Every byte: folios of each order to both tiers, then with a page that cannot be
- * read, then pages of which a part cannot be read. The series streams large folios
- * to the lower tier and nothing else.
+ * read, then pages of which a part cannot be read. The series streams PMD-sized
+ * folios to the lower tier and nothing else.
  */
 #include <string.h>
 #include <sys/mman.h>
 
 #include "userspace.h"
 
-#define MAX_ORDER	9
+#define MAX_ORDER	9		/* PMD-sized */
 #define AREA		(1UL << MAX_ORDER)
 #define FROM		AREA		/* aligned, with room on both sides */
 #define TO		(3 * AREA)
@@ -37,11 +37,11 @@ static bool same(void)
 	return !memcmp(data(0), before, AROUND * PAGE);
 }
 
-/* Only a large folio is streamed. A page that cannot be read counts, too. */
+/* Only a PMD-sized folio is streamed. A page that cannot be read counts, too. */
 static int check_streamed(const struct kernel *kernel, const struct demotion_case *c,
 			  unsigned long streamed, unsigned long pages)
 {
-	if (kernel == &kernels[0] || !c->order || !c->lower || c->from_lower)
+	if (kernel == &kernels[0] || c->order < MAX_ORDER || !c->lower || c->from_lower)
 		return streamed ? tell(c, "streams what it must not") : 0;
 	return streamed == pages ? 0 : tell(c, "does not stream to the lower tier");
 }

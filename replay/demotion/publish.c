@@ -10,7 +10,9 @@
 
 #include "userspace.h"
 
-#define WORDS	(2 * PAGE / sizeof(uint64_t))
+#define ORDER	9		/* PMD-sized */
+#define PAGES	(1UL << ORDER)
+#define WORDS	(PAGES * PAGE / sizeof(uint64_t))
 
 /* Each in a cache line of its own. */
 static struct {
@@ -19,7 +21,9 @@ static struct {
 	unsigned long stale __attribute__((aligned(64)));
 } told;
 
-static const struct demotion_case folio = { .from = 2, .to = 4, .order = 1, .lower = 1 };
+static const struct demotion_case folio = {
+	.from = PAGES, .to = 2 * PAGES, .order = ORDER, .lower = 1
+};
 
 /* The @n-th CPU that the process may use. */
 static void use_cpu(const cpu_set_t *cpus, int n)
@@ -86,7 +90,7 @@ static int publish(const struct kernel *kernel, unsigned long rounds)
 
 int publish_copies(int nr, char **words)
 {
-	unsigned long rounds = read_word(nr, words, 0, 50000);
+	unsigned long rounds = read_word(nr, words, 0, 2000);
 	pthread_t thread;
 	cpu_set_t cpus;
 	int bad = 0;
@@ -94,7 +98,7 @@ int publish_copies(int nr, char **words)
 	sched_getaffinity(0, sizeof(cpus), &cpus);
 	if (CPU_COUNT(&cpus) < 2)
 		die("needs two CPUs");
-	memory_open(6);
+	memory_open(3 * PAGES);
 	use_cpu(&cpus, 0);
 	if (pthread_create(&thread, NULL, look, &cpus))
 		die("cannot start a thread: raise ulimit -u");

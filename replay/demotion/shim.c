@@ -31,7 +31,7 @@ void memory_failure_queue(unsigned long pfn, int flags)
 
 static unsigned long streamed;
 
-#ifdef copy_mc_page_nt
+#ifdef CONFIG_ARCH_HAS_COPY_MC_PAGE_NT
 /* mm/util.o calls this instead: see demotion_build.py. */
 unsigned long demotion_stream(void *to, const void *from);
 unsigned long demotion_stream(void *to, const void *from)
@@ -85,7 +85,7 @@ static int run(const struct demotion_case *c)
 
 static unsigned long copy_page_mc(void *to, const void *from)
 {
-#ifdef copy_mc_page_nt
+#ifdef CONFIG_ARCH_HAS_COPY_MC_PAGE_NT
 	return copy_mc_page_nt(to, from);
 #else
 	return copy_mc_to_kernel(to, from, PAGE_SIZE);

@@ -33,7 +33,7 @@ void replay_do_multithreaded(struct padata_mt_job *job)
 	start_padata();
 	if (min_chunk)
 		job->min_chunk = min_chunk;
-	/* The series wants a quarter of a node's CPUs: here, all that there are. */
+	/* The series wants one thread with an altmap: here, all CPUs that there are. */
 	job->max_threads = cpumask_weight(&__cpu_online_mask);
 	padata_do_multithreaded(job);
 }
@@ -42,6 +42,8 @@ static void set_cpus(unsigned int nr, unsigned long new_min_chunk)
 {
 	min_chunk = new_min_chunk;
 	set_online_cpus(nr);
+	/* The jobs of the series share a quarter of a node: enough for two jobs at once. */
+	set_node_cpus(8 * nr);
 }
 #else
 /* The masks have no bits, and the count of CPUs is not used. */

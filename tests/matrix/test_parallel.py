@@ -8,13 +8,13 @@ from checks import parallel, sanitizers
 
 # Of each device, so 200 in all.
 REBINDS = 100
-ALONE = ("bound_by_one_cpu", "bound_from_a_cpuset", "bound_nicely")
+ALONE = ("bound_by_one_cpu", "bound_from_a_cpuset", "bound_nicely", "with_memmap_on_device")
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("cpus", [1, 4, 8])
+@pytest.mark.parametrize("cpus", [1, 8, 9])
 def test_helpers(lab: Lab, cpus: int) -> None:
-    kernel, rebinds = lab.kernel("series", parallel.CONFIG), REBINDS if cpus == 8 else 1
+    kernel, rebinds = lab.kernel("series", parallel.CONFIG), REBINDS if cpus == 9 else 1
     judge(parallel.boot_parallel(lab.options, lab.trees.series, kernel, cpus, rebinds), cpus)
 
 
@@ -22,21 +22,44 @@ def test_helpers(lab: Lab, cpus: int) -> None:
 def test_helpers_with_kasan(lab: Lab) -> None:
     checker = sanitizers.CHECKERS["kasan-ubsan"]
     head = lab.options, lab.trees.series, lab.kernel("series", checker.config)
-    judge(parallel.boot_parallel(*head, 4, 1, checker.words), 4)
+    judge(parallel.boot_parallel(*head, 9, 1, checker.words), 9)
 
 
-def judge(helpers: dict[str, list[tuple[int, int]]], cpus: int) -> None:
+def judge(helpers: dict[str, list[parallel.Helpers]], cpus: int) -> None:
     """Fail unless each way to bind had the helpers that it may have."""
-    # A quarter of the CPUs of the node gets a thread, and one of them is the caller.
-    wanted = max(cpus // 4, 1) - 1
-    # The pool has a work for each possible CPU, so one of two binds at once may get fewer.
-    at_once = range(wanted, 2 * wanted + 1)
+    # A quarter of the CPUs that are not isolated gets a thread, and one of them is the caller.
+    wanted = max((cpus - 1) // 4, 1) - 1
     # By a task, and by a worker.
-    for way in ("rebind", "bound_by_a_worker"):
-        [(queued, started)] = helpers[way]
+    for way in ("rebind", "bound_by_a_worker", "with_memmap_in_ram"):
+        [(queued, started, _)] = helpers[way]
         assert queued == wanted
         # None has to start, but the memmap takes far longer to fill than a worker to start.
         assert bool(started) == (wanted > 0)
-    assert [helpers[way] for way in ALONE] == [[(0, 0)]] * len(ALONE)
+    assert [helpers[way] for way in ALONE] == [[(0, 0, 0)]] * len(ALONE)
     assert len(helpers["bound_at_once"]) == parallel.TIMES
-    assert all(queued in at_once for queued, _ in helpers["bound_at_once"])
+    for queued, _, most in helpers["bound_at_once"]:
+        # The second one may begin when the first one is done.
+        assert wanted <= queued <= 2 * wanted
+        assert most <= wanted
+
+
+@pytest.mark.full
+def test_helpers_are_spread(lab: Lab) -> None:
+    kernel = lab.kernel("series", parallel.CONFIG)
+    helpers, places = parallel.boot_spread(lab.options, lab.trees.series, kernel)
+    # A quarter of the 16 CPUs of the devices' node, without the caller.
+    wanted = 3
+    for way in ("rebind", "bound_from_afar"):
+        assert [queued for queued, *_ in helpers[way]] == [wanted] * parallel.TIMES
+        assert max(started for _, started, _ in helpers[way]) == wanted
+        queued, ran = (
+            [(cache, node) for what, by, _, cache, node in places if (what, by) == (kind, way)]
+            for kind in ("queued", "ran")
+        )
+        assert {node for _, node in queued + ran} == {0}
+        # Each helper of a bind has a cache of its own.
+        for first in range(0, len(queued), wanted):
+            assert len(set(queued[first : first + wanted])) == wanted
+        assert len(set(ran)) >= wanted
+    assert len(helpers["all_at_once"]) == parallel.TIMES
+    assert 0 < max(most for *_, most in helpers["all_at_once"]) <= wanted

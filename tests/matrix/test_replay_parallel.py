@@ -66,7 +66,7 @@ def test_race(lab: Lab, tmp_path: Path) -> None:
 
 
 def test_race_of_small_devices(lab: Lab, tmp_path: Path) -> None:
-    samples = race(lab.replay(PROGRAM), tmp_path, "devices", "20", "1024", "9d,18d")
+    samples = race(lab.replay(PROGRAM), tmp_path, "devices", "20", "1024", "9d")
     for result in samples["results"]:
         assert (result["devices"], result["device_mib"]) == (20, 1024)
         assert list(result["samples"]) == ["base 1", "series 1", "base 2", "series 2"]
