@@ -146,6 +146,7 @@ static double median(unsigned int phase, bool gains)
 
 int main(void)
 {
+	double gained[ROUNDS];
 	int count[2] = { 0 };
 	pthread_t other;
 
@@ -172,17 +173,23 @@ int main(void)
 	pthread_join(other, NULL);
 
 	for (int round = 0; round < ROUNDS; round++)
-		count[gain(round) >= NONE]++;
-	for (int gains = 0; gains < 2; gains++)
-		if (count[gains])
-			printf("two streams move %s %.2fx of one: %d of %d rounds; a loop beside a loop runs at %.2fx, beside a stream at %.2fx of alone\n",
-			       gains ? "at least" : "less than", NONE, count[gains], ROUNDS,
-			       median(3, gains), median(4, gains));
-	if (!count[0])
-		puts("the second stream always gains: nothing to explain");
+		count[(gained[round] = gain(round)) >= NONE]++;
+	qsort(gained, ROUNDS, sizeof(*gained), compare);
+	printf("two streams move %.2fx of one, from %.2fx to %.2fx\n",
+	       gained[ROUNDS / 2], gained[0], gained[ROUNDS - 1]);
+	for (int gains = 0; gains < 2; gains++) {
+		if (!count[gains])
+			continue;
+		printf("%s %.2fx in %d of %d rounds: there a loop runs at %.2fx of alone ",
+		       gains ? "at least" : "less than", NONE, count[gains], ROUNDS,
+		       median(3, gains));
+		printf("beside a loop, at %.2fx beside a stream\n", median(4, gains));
+	}
+	if (count[0] < ROUNDS / 20)
+		puts("the second stream gains: nothing to explain");
 	else if (median(3, false) < 0.75)
 		puts("where the second stream gains nothing, both CPUs are one core");
 	else
-		puts("where the second stream gains nothing, the CPUs are two cores: the way to memory is full");
+		puts("where the second stream gains nothing, the way to memory is full");
 	return 0;
 }
