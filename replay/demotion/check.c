@@ -17,11 +17,14 @@
 
 static unsigned char *before;
 
-/* The source is random, the rest another byte; @before is what must be there at the end. */
+/*
+ * The source and the page behind it are random, the rest is another byte. @before is
+ * what must be there at the end.
+ */
 static void fill(uint64_t seed)
 {
 	memset(data(0), 0xa5, AROUND * PAGE);
-	fill_random(data(FROM), AREA * PAGE, seed);
+	fill_random(data(FROM), (AREA + 1) * PAGE, seed);
 	memcpy(before, data(0), AROUND * PAGE);
 }
 
