@@ -94,7 +94,8 @@ def compile_like_mm_init(out: Path, source: Path, made: Path, *flags: str) -> Pa
     command = f"{saved[1]} {shlex.join(flags)} {source} {saved[2]}"
     command = command.replace("$(pound)", "#").replace("$$", "$")
     command = command.replace("mm/.mm_init.o.d", f"{made}.d").replace("mm/mm_init.o", str(made))
-    run(["sh", "-c", command], f"compiling {source.name} (in {out.name})", cwd=out)
+    # Behind the compiler, objtool: an object from before must not hide that it failed.
+    run(["sh", "-e", "-c", command], f"compiling {source.name} (in {out.name})", cwd=out)
     return made
 
 

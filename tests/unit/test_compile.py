@@ -7,8 +7,10 @@ import pytest
 
 from checks import warnings
 from checks.compile import ARM64, I386, X86_64, Compilation
+from harness.core.errors import UserError
 from harness.core.options import read_options
 from harness.kernel.config import KernelConfig
+from harness.kernel.toolchain import compile_like_mm_init
 from harness.kernel.tree import Trees
 
 SAID = """\
@@ -19,6 +21,15 @@ mm/a.c:4:1: error: bad constant expression
 Warning: /b/source-x/series/mm/a.c:9 function parameter 'n' not described in 'f'
 /b/source-x/series/mm/a.c:1:2: note: here
 """
+
+
+def test_a_compiler_that_fails_is_seen(tmp_path: Path) -> None:
+    """Behind it, objtool is content with an object that was there before."""
+    (tmp_path / "mm").mkdir()
+    command = "savedcmd_mm/mm_init.o := false -o mm/mm_init.o /x/mm/mm_init.c ; true mm/mm_init.o\n"
+    (tmp_path / "mm/.mm_init.o.cmd").write_text(command)
+    with pytest.raises(UserError, match="compiling shim.c"):
+        compile_like_mm_init(tmp_path, Path("/x/shim.c"), tmp_path / "shim.o")
 
 
 def test_warnings_are_read() -> None:
