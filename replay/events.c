@@ -18,6 +18,10 @@ static const char *const formats[] = {
 	[EVENT_RESCHED] = "cond_resched",
 	[EVENT_WARNING] = "WARN",
 	[EVENT_FREE_BLOCK] = "free block(pfn 0x%lx, 0x%lx: order %lu, migratetype %lu)",
+	[EVENT_ENTRY] = "entry(for pfn 0x%lx, 0x%lx)",
+	[EVENT_REFERENCES] = "references(pfn 0x%lx, %ld)",
+	[EVENT_NO_MEMORY] = "no memory(for pfn 0x%lx)",
+	[EVENT_PRINT] = "printk",
 };
 
 static struct event *recorded;

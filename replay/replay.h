@@ -75,6 +75,10 @@ enum replay_event {
 	EVENT_RESCHED,		/* __cond_resched() */
 	EVENT_WARNING,		/* WARN() */
 	EVENT_FREE_BLOCK,	/* on a free list at the end: page, order << 8 | migratetype */
+	EVENT_ENTRY,		/* of a page table that maps this part of the memmap */
+	EVENT_REFERENCES,	/* at the end: page, its count */
+	EVENT_NO_MEMORY,	/* for the memmap of a section, from this page on */
+	EVENT_PRINT,		/* printk() */
 };
 
 /* Called by the shims, defined in user space. */
@@ -86,6 +90,12 @@ void replay_event(enum replay_event what, unsigned long a, unsigned long b);
  */
 void replay_queue(void (*run)(void *work), void *work);
 void replay_cancel(void *work, bool wait);
+
+/*
+ * Where the memory lies that the kernels manage, aligned to 1 GiB. Only what they
+ * write takes room.
+ */
+void *replay_memory(void);
 
 /* The pgmap is common: its address is written into the memmap. */
 extern unsigned long replay_pgmap[512];

@@ -52,7 +52,7 @@ PROGRAM = Program(
         "mm/page_isolation",
         "kernel/padata",
     ),
-    ("replay_event", "boot_memory", "replay_queue", "replay_cancel"),
+    ("replay_event", "replay_memory", "replay_queue", "replay_cancel"),
     optional={"hugetlb_bootmem_struct_page_init": "mm/hugetlb"},
     # Its address is taken, so the compiler keeps its calling convention.
     exposed="deferred_init_memmap",

@@ -52,10 +52,4 @@ struct boot_side {
 	unsigned int has_hugetlb;
 };
 
-/*
- * Called by the shims, defined in user space: where the memory lies. Only what the
- * kernel writes takes room.
- */
-void *boot_memory(void);
-
 #endif

@@ -31,17 +31,6 @@ void describe_program(void)
 	       boot_side(&kernels[0])->can_check ? ", with check_pages=" : "");
 }
 
-/* The addresses of 512 GiB: of a huge page, the kernel writes the first page. */
-KERNEL_CALLS
-void *boot_memory(void)
-{
-	static void *memory;
-
-	if (!memory)
-		memory = map_at(0, 512 * GIB);
-	return memory;
-}
-
 enum boot_what read_what(int nr, char **words)
 {
 	for (unsigned int what = 0; nr && what < NR_BOOT; what++)

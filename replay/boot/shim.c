@@ -6,24 +6,18 @@
  * own.
  *
  * Compiled once per tree and configuration, with that kernel's own headers and
- * command line. These are stubs: the zone lock is taken and released with the
- * same instructions on the lock itself, but interrupts stay as they are, and
- * waiters do not queue; per-CPU data is that of one CPU, also where several
- * threads count in it; and nothing preempts. Notifiers, kswapd and the like do
+ * command line. ../node.h says what the node is. Notifiers, kswapd and the like do
  * nothing, and there is no HVO.
  */
 #include <linux/hugetlb.h>
-#include <linux/memblock.h>
 #include <linux/memory_hotplug.h>
 #include <linux/mm.h>
-#include <linux/mmzone.h>
 #include <linux/nmi.h>
 #include <linux/padata.h>
 #include <linux/page-isolation.h>
 #include <linux/page_ref.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
-#include <linux/vmstat.h>
 
 #include "internal.h"
 #include "mm_init.h"
@@ -31,58 +25,35 @@
 #include "boot.h"
 #include "../shim.h"
 #include "../padata.h"
+#include "../node.h"
 
 unsigned long highest_memmap_pfn;
-unsigned long page_offset_base, phys_base, totalreserve_pages;
-atomic_long_t _totalram_pages;
 atomic_t __num_online_cpus = ATOMIC_INIT(1);
 int sysctl_min_unmapped_ratio = 1, sysctl_min_slab_ratio = 5;
-
-#define NR_SECTIONS	4096
 
 /*
  * All that the code changes besides the memmap: at the same address for every
  * kernel, so that it can be compared byte for byte, pointers included.
  */
-#define USAGE_SIZE	(sizeof(struct mem_section_usage) + SECTION_BLOCKFLAGS_BITS / 8)
-struct state {
-	struct pglist_data pgdat;
-	struct per_cpu_zonestat zonestat;
+static struct state {
+	struct replay_node node;
 	atomic_long_t vm_zone_stat[NR_VM_ZONE_STAT_ITEMS];
 	struct vm_event_state events;
 	unsigned long totalram, highest_pfn;
 #ifdef CONFIG_HUGETLB_PAGE
 	struct hstate huge;
 #endif
-	struct mem_section sections[NR_SECTIONS];
-	unsigned char usage[NR_SECTIONS][USAGE_SIZE] __aligned(8);
-};
+} *state;
 
-static struct state *state;
-
-struct pglist_data *node_data[MAX_NUMNODES];
-
-/* All that is called and need not do anything, or returns NULL. */
-void *do_nothing(void);
-void *do_nothing(void)
-{
-	return NULL;
-}
-
-#define DO_NOTHING(name) asm(".globl " #name "\n.set " #name ", do_nothing\n")
 DO_NOTHING(_printk);
-DO_NOTHING(accept_memory);
 DO_NOTHING(hugetlb_vmemmap_optimize_bootmem_folios);
 DO_NOTHING(kcompactd_run);
-DO_NOTHING(jiffies_to_msecs);
-DO_NOTHING(khugepaged_min_free_kbytes_update);
 DO_NOTHING(kswapd_run);
 DO_NOTHING(memory_notify);
 DO_NOTHING(mutex_lock);
 DO_NOTHING(mutex_unlock);
 DO_NOTHING(next_online_pgdat);
 DO_NOTHING(node_notify);
-DO_NOTHING(range_contains_unaccepted_memory);
 DO_NOTHING(set_cpus_allowed_ptr);
 DO_NOTHING(touch_softlockup_watchdog);
 DO_NOTHING(writeback_set_ratelimit);
@@ -90,12 +61,12 @@ DO_NOTHING(writeback_set_ratelimit);
 /* One node. */
 struct pglist_data *first_online_pgdat(void)
 {
-	return &state->pgdat;
+	return &node->pgdat;
 }
 
 struct zone *next_zone(struct zone *zone)
 {
-	return ++zone < state->pgdat.node_zones + MAX_NR_ZONES ? zone : NULL;
+	return ++zone < node->pgdat.node_zones + MAX_NR_ZONES ? zone : NULL;
 }
 
 /* Of mm/sparse.c, like the sections. */
@@ -103,26 +74,6 @@ void online_mem_sections(unsigned long start_pfn, unsigned long end_pfn)
 {
 	for (; start_pfn < end_pfn; start_pfn += PAGES_PER_SECTION)
 		__pfn_to_section(start_pfn)->section_mem_map |= SECTION_IS_ONLINE;
-}
-
-/* Of the zone lock. With one CPU, nobody else takes it: to find it taken is a fault. */
-unsigned long __lockfunc _raw_spin_lock_irqsave(raw_spinlock_t *lock)
-{
-	if (cpumask_weight(&__cpu_online_mask) <= 1 && raw_spin_is_locked(lock))
-		replay_warn_trap();
-	else
-		_raw_spin_lock(lock);
-	return 0;
-}
-
-void __lockfunc _raw_spin_unlock_irqrestore(raw_spinlock_t *lock, unsigned long flags)
-{
-	_raw_spin_unlock(lock);
-}
-
-asmlinkage void preempt_schedule_thunk(void);
-asmlinkage void preempt_schedule_thunk(void)
-{
 }
 
 #ifdef CONFIG_DEBUG_PAGE_REF
@@ -141,7 +92,7 @@ struct static_key_false memcg_kmem_online_key;
 
 static struct zone *zone_of(const struct boot_case *c)
 {
-	return &state->pgdat.node_zones[c->zone];
+	return &node->pgdat.node_zones[c->zone];
 }
 
 static void reserve(const struct boot_case *c, unsigned long pfn, unsigned long end_pfn)
@@ -155,18 +106,18 @@ static void reserve(const struct boot_case *c, unsigned long pfn, unsigned long 
 /* Memory of the lowest zone is there, and marks the node and the zone as populated. */
 static void prepare_online(const struct boot_case *c, struct zone *zone)
 {
-	struct zone *lowest = state->pgdat.node_zones;
+	struct zone *lowest = node->pgdat.node_zones;
 	unsigned int i;
 
 	for (i = 0; i < NR_SECTIONS; i++)
-		state->sections[i].section_mem_map = SECTION_MARKED_PRESENT | SECTION_HAS_MEM_MAP;
+		node->sections[i].section_mem_map = SECTION_MARKED_PRESENT | SECTION_HAS_MEM_MAP;
 	lowest->spanned_pages = PAGES_PER_SECTION;
 	lowest->present_pages = PAGES_PER_SECTION;
 	atomic_long_set(&lowest->managed_pages, PAGES_PER_SECTION);
 	zone->spanned_pages = 0;
 	zone->initialized = 0;
-	state->pgdat.node_start_pfn = 0;
-	state->pgdat.node_spanned_pages = PAGES_PER_SECTION;
+	node->pgdat.node_start_pfn = 0;
+	node->pgdat.node_spanned_pages = PAGES_PER_SECTION;
 	node_set_state(c->node, N_MEMORY);
 	restore_online_page_callback(generic_online_page);
 	if (c->callback)
@@ -207,7 +158,7 @@ static void prepare_huge(const struct boot_case *c)
 	/* One node, so one thread. */
 	nodes_clear(node_states[N_MEMORY]);
 	node_set_state(c->node, N_MEMORY);
-	page_offset_base = (unsigned long)boot_memory() - PFN_PHYS(c->start_pfn);
+	page_offset_base = (unsigned long)replay_memory() - PFN_PHYS(c->start_pfn);
 	huge->order = PUD_SHIFT - PAGE_SHIFT;
 	huge->mask = PUD_MASK;
 	for (i = 0; i < MAX_NUMNODES; i++) {
@@ -247,55 +198,21 @@ static void prepare(const struct boot_case *c, void *where)
 {
 	unsigned long end_pfn = c->start_pfn + c->nr_pages;
 	struct zone *zone;
-	unsigned int i, order, t;
+	unsigned int i;
 
 	state = where;
 	memset(state, 0, sizeof(*state));
-	memset(&vm_event_states, 0, sizeof(vm_event_states));
-	memset(vm_zone_stat, 0, sizeof(vm_zone_stat));
 	atomic_long_set(&_totalram_pages, 0);
 	highest_memmap_pfn = 0;
-	for (i = 0; i < ARRAY_SIZE(roots) && !roots[i]; i++)
-		roots[i] = state->sections + i * SECTIONS_PER_ROOT % NR_SECTIONS;
-	for (i = 0; i < NR_SECTIONS; i++) {
-		struct mem_section *section = &state->sections[i];
-
-		section->usage = (struct mem_section_usage *)state->usage[i];
-		bitmap_fill(section->usage->subsection_map, SUBSECTIONS_PER_SECTION);
-		section->section_mem_map = SECTION_IS_EARLY | SECTION_HAS_MEM_MAP |
-					   SECTION_IS_ONLINE;
-	}
-	for (i = 0; i < MAX_NUMNODES; i++)
-		node_data[i] = &state->pgdat;
-	state->pgdat.node_id = c->node;
-	state->pgdat.nr_zones = MAX_NR_ZONES;
-	state->pgdat.node_start_pfn = c->start_pfn;
+	zone = prepare_node(&state->node, c->node, c->zone, c->start_pfn, c->nr_pages,
+			    SECTION_IS_EARLY | SECTION_HAS_MEM_MAP | SECTION_IS_ONLINE);
+	node->pgdat.node_start_pfn = c->start_pfn;
 	/* Something follows, as after all zones but a node's last: nothing is deferred again. */
-	state->pgdat.node_spanned_pages = c->nr_pages + PAGES_PER_SECTION;
-	state->pgdat.first_deferred_pfn = c->start_pfn;
-	for (i = 0; i < MAX_NR_ZONES; i++) {
-		zone = &state->pgdat.node_zones[i];
-		zone->zone_pgdat = &state->pgdat;
-		zone->node = c->node;
-		zone->per_cpu_zonestats = (void __force __percpu *)&state->zonestat;
-	}
-	zone = zone_of(c);
-	zone->zone_start_pfn = c->start_pfn;
-	zone->spanned_pages = c->nr_pages;
-	zone->present_pages = c->nr_pages;
-	zone->initialized = 1;
-	state->zonestat.stat_threshold = 125;
-	for (order = 0; order < NR_PAGE_ORDERS; order++)
-		for (t = 0; t < MIGRATE_TYPES; t++)
-			INIT_LIST_HEAD(&zone->free_area[order].free_list[t]);
+	node->pgdat.node_spanned_pages = c->nr_pages + PAGES_PER_SECTION;
+	node->pgdat.first_deferred_pfn = c->start_pfn;
 #ifndef CONFIG_JUMP_LABEL
 	atomic_set(&check_pages_enabled.key.enabled, c->checked);
 #endif
-
-	memblock.memory.cnt = 0;
-	memblock.memory.total_size = 0;
-	memblock.reserved.cnt = 0;
-	memblock.reserved.total_size = 0;
 	if (c->what == BOOT_ONLINE) {
 		prepare_online(c, zone);
 		return;
@@ -307,7 +224,7 @@ static void prepare(const struct boot_case *c, void *where)
 		prepare_huge(c);
 	if (c->what != BOOT_DEFERRED)
 		return;
-	state->pgdat.nr_zones = c->zone + 1;
+	node->pgdat.nr_zones = c->zone + 1;
 	memblock_add_node(PFN_PHYS(c->start_pfn), PFN_PHYS(c->nr_pages), c->node, 0);
 	for (i = 0; i < c->nr_reserved; i++) {
 		memblock_reserve(PFN_PHYS(c->reserved[i][0]),
@@ -334,7 +251,7 @@ static void run(const struct boot_case *c)
 	else if (c->what == BOOT_HUGETLB)
 		hugetlb_bootmem_struct_page_init();
 	else
-		deferred_init_memmap(&state->pgdat);
+		deferred_init_memmap(&node->pgdat);
 }
 
 static unsigned long walk(const struct boot_case *c)

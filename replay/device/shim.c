@@ -5,7 +5,6 @@
  * Compiled once per tree and configuration, with that kernel's own headers and
  * command line, then linked with its mm/mm_init.o.
  */
-#include <linux/memremap.h>
 #include <linux/mm.h>
 #include <linux/mmzone.h>
 #include <linux/page-isolation.h>
@@ -15,6 +14,7 @@
 #include <linux/slab.h>
 
 #include "../shim.h"
+#include "../pgmap.h"
 
 /*
  * What is between mm/mm_init.c and kernel/padata.c, where a kernel's uses it. An
@@ -93,25 +93,9 @@ void kmsan_memmove(void *to, const void *from, size_t n)
 
 static void prepare(const struct replay_case *c)
 {
-	const struct dev_pagemap pgmap = {
-		.type = c->type,
-		.flags = c->altmap ? PGMAP_ALTMAP_VALID : 0,
-		.vmemmap_shift = c->order,
-		.nr_range = 1,
-		.altmap = {
-			.base_pfn = c->start_pfn,
-			.end_pfn = c->start_pfn + c->nr_pages - 1,
-			.reserve = c->reserve,
-			.free = c->offset,
-			.alloc = c->offset,
-		},
-	};
 	unsigned long i;
 
-	BUILD_BUG_ON(sizeof(pgmap) > sizeof(replay_pgmap));
-	for (i = 0; i < sizeof(pgmap) / sizeof(long); i++)
-		WRITE_ONCE(replay_pgmap[i], ((const unsigned long *)&pgmap)[i]);
-
+	make_pgmap(c, c->type, c->offset);
 	for (i = 0; i < ARRAY_SIZE(roots) && !roots[i]; i++)
 		roots[i] = sections;
 	for (i = 0; i < ARRAY_SIZE(sections); i++)
