@@ -108,6 +108,23 @@ extern const char *const unexpected_names[];
 #define KERNEL_CALLS
 #endif
 
+/*
+ * alternatives.c, x86-64: what kernels do to their code when they boot. An alternative is for CPUs
+ * with a feature, word * 32 + bit of cpufeatures.h, or without it.
+ */
+struct alternative {
+	unsigned int feature;
+	bool missing, direct_call;
+	const unsigned char *code, *new;	/* what is replaced, and by so many bytes */
+	unsigned int nr;
+};
+
+void apply_alternatives(bool (*wanted)(const struct alternative *a));
+/* Returns are plain, or safe against speculation as on Zen 3 and 4 ("Safe RET"). */
+void write_returns(bool safe);
+/* Turns the jumps of a static key. */
+void set_key(const void *key, bool on);
+
 /* random.c: the next number, one below @n, and memory full of them */
 uint64_t next_random(uint64_t *state);
 unsigned long below(uint64_t *state, unsigned long n);
@@ -148,7 +165,7 @@ double median(double *values, unsigned int n);
 
 /* race.c: the runners take turns; the samples become JSON */
 #define MAX_ROUNDS	1000
-#define MAX_FIGURES	2
+#define MAX_FIGURES	4
 
 struct race {
 	const char *unit;

@@ -90,7 +90,7 @@ class Lab:
         config = program.configs[name or self.options.config]
         lacks = config.missing()
         lacks += [tool for tool in config.tools.architecture.runner if not shutil.which(tool)]
-        lacks += ["Debian's package"] * (config.debian and self.options.config != config.name)
+        lacks += ["Debian's package"] * (config.debian and self.options.config != Options.config)
         need(lacks)
 
     def replay(self, program: Program, name: str = "") -> Path:

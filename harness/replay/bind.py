@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
 """`make replay-bind`: map the memmap of a device, fill it, and unmap it again."""
 
-from statistics import median
+from dataclasses import replace
 
 from harness.replay.build import DEBIAN, REPLAY, Program
 from harness.replay.run import Replay
-from harness.replay.samples import Result, Samples, find_mean, format_races, list_runs
+from harness.replay.samples import Result, Samples, find_mean, find_time, format_races, list_runs
 
+# As Debian's compiler makes it. The program writes over the jumps to the return thunk that objtool
+# lists, as a kernel does when it boots, so that returns are plain or those of Safe RET.
+THUNKED = replace(
+    DEBIAN,
+    name="thunked",
+    args=("KCFLAGS=-mnop-mcount", "delay-objtool=", "objtool-args=--hacks=jump_label --rethunk"),
+)
 PROGRAM = Program(
     "bind",
     REPLAY / "bind",
-    {"debian": DEBIAN},
+    {"debian": THUNKED},
     (
         "mm/mm_init",
         "mm/page_alloc",
@@ -20,30 +27,33 @@ PROGRAM = Program(
         "mm/vmstat",
         "kernel/padata",
     ),
-    ("replay_event", "replay_pgmap", "bind_memory", "replay_queue", "replay_cancel"),
+    ("replay_event", "replay_pgmap", "replay_memory", "replay_queue", "replay_cancel"),
 )
 
 
-PARTS = ("populate", "fill", "free")
+PARTS = ("populate", "fill", "unmap")
+COUNTS = ("flushes", "locks", "allocated")
 
 
 def name_race(result: Result) -> str:
     """Return what is bound, and how."""
-    where = "dev" if result["altmap"] else "mem"
-    init = ", init_on_alloc" * result["init_on_alloc"]
-    return f"{result['gib']:>3} GiB, order {result['order']:>2}, map={where}{init}"
+    size = f"{result['mib'] >> 10} GiB" if result["mib"] >> 10 else f"{result['mib']} MiB"
+    options = ["map=dev" if result["altmap"] else "map=mem"]
+    options += ["init_on_alloc"] * result["init_on_alloc"] + ["Safe RET"] * result["safe_ret"]
+    return f"{size:>7}, order {result['order']:>2}, {', '.join(options)}"
 
 
 def format_table(samples: Samples) -> str:
     """Return the table of the races, and below it the parts and what each kernel did."""
     rows = [format_races(name_race, samples)]
     rows.append(f"ms to {', '.join(PARTS)}; TLB flushes, locks taken, pages allocated\n")
+    width = max(len(name_race(result)) for result in samples["results"])
     for result in samples["results"]:
         for kernel in ("base", "series"):
-            runs = [run[kernel] for run in list_runs(result)]
-            times = "".join(f"{median(one[part] for one in runs):9.3f}" for part in PARTS)
-            counts = "".join(f"{runs[0][what]:9}" for what in ("flushes", "locks", "allocated"))
-            rows.append(f"{name_race(result):42}{kernel:7}{times}{counts}\n")
+            times = "".join(f"{find_time(result, kernel, part):10.3f}" for part in PARTS)
+            # What is the same in all processes stands in their first, too.
+            counts = "".join(f"{list_runs(result)[0][kernel][what]:9}" for what in COUNTS)
+            rows.append(f"{name_race(result):{width}}  {kernel:7}{times}{counts}\n")
     return "".join(rows)
 
 
@@ -58,8 +68,8 @@ BIND = Replay(
     "bind",
     PROGRAM,
     {"comparing page tables, references and memmaps": ["check"]},
-    # GiB of the device, rounds of each process.
-    (["race", "100", "3"], ["race", "16", "5"], ["race", "1", "9"]),
+    # MiB of the device, rounds of each process.
+    (["race", "102400", "3"], ["race", "16384", "5"], ["race", "1024", "9"], ["race", "128", "25"]),
     format_table,
     format_verdict,
     peer=False,

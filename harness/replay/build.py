@@ -59,7 +59,10 @@ unexpected_names:
 .section .note.GNU-stack, "", %progbits
 """
 # The linker gives the start and the end of a section whose name C can spell.
-RENAMED = "--rename-section=.altinstructions=altinstructions"
+RENAMED = [
+    f"--rename-section=.{section}={section.replace('.', '')}"
+    for section in ("altinstructions", "return_sites", "data..once")
+]
 # Of no use in user space, or in the way of the linker.
 DROPPED = (".modinfo", ".discard*", ".note*", ".initcall*", ".eh_frame")
 
@@ -258,7 +261,7 @@ class Program:
             objects += sorted(routines)
         run([kernel.tool("ld"), "-r", "-o", whole, *objects], f"linking {name}")
         dropped = [f"--remove-section={section}" for section in DROPPED]
-        kernel.copy_object(whole, made, f"--keep-global-symbol={EXPORTED}", RENAMED, *dropped)
+        kernel.copy_object(whole, made, f"--keep-global-symbol={EXPORTED}", *RENAMED, *dropped)
         kernel.copy_object(made, made, "--prefix-symbols=k_")
         imported = [f"--redefine-sym=k_{symbol}={symbol}" for symbol in self.imported]
         side = f"--redefine-sym=k_{EXPORTED}={as_name or name}_side"

@@ -5,18 +5,22 @@
 
 #include "../replay.h"
 
-/* System RAM, from which vmemmap is allocated, and the device. */
-#define BIND_RAM_PFN	(1UL << 20)
-#define BIND_RAM_PAGES	(1UL << 19)
-#define BIND_DEVICE_PFN	(2UL << 20)
+/* The device, of 128 GiB at most, and the node's memory, from which vmemmap is allocated. */
+#define BIND_DEVICE_PFN	(1UL << 20)
+#define BIND_RAM_PFN	(BIND_DEVICE_PFN + (128UL << 18))
 
-enum bind_part { BIND_POPULATE, BIND_FILL, BIND_FREE, NR_BIND_PARTS };
+enum bind_part { BIND_POPULATE, BIND_FILL, BIND_UNMAP, NR_BIND_PARTS };
+
+struct bind_case {
+	struct replay_case;
+	unsigned long ram_pages;	/* of the node, all free */
+	unsigned long far_pfn;		/* one of these, which is of another node; or 0 */
+};
 
 /* What a kernel did since prepare(). */
 struct bind_counts {
-	unsigned long flushes, locks;
-	unsigned long allocated, freed;		/* pages */
-	unsigned long free_pages;		/* now, those of the CPU's lists included */
+	unsigned long flushes, locks, allocated;	/* pages */
+	unsigned long free_pages;		/* now, also on the CPU's lists and of the altmap */
 	/* Pages freed before their entries were cleared and the TLB was flushed. */
 	unsigned long early;
 };
@@ -24,20 +28,14 @@ struct bind_counts {
 struct bind_side {
 	struct replay_side side;
 	/* Fills memory of state_size bytes at @state, and frees all RAM. */
-	void (*prepare)(const struct replay_case *c, void *state);
-	/* 0, or a negative error. */
-	int (*run)(const struct replay_case *c, enum bind_part part);
+	void (*prepare)(const struct bind_case *c, void *state);
+	/* False: out of memory. */
+	bool (*parts[NR_BIND_PARTS])(const struct bind_case *c);
 	void (*count)(struct bind_counts *counts);
-	/*
-	 * What is mapped from the device's memmap on: for each 4 KiB an entry of a
-	 * table, or of a PMD, and behind it the page's references; returns how many.
-	 */
-	unsigned long (*walk)(const struct replay_case *c, unsigned long *words);
+	/* Events: each 4 KiB that is mapped of the device's memmap. */
+	void (*walk)(const struct bind_case *c);
 	unsigned long state_size;
 	void *init_on_alloc;			/* the static key */
 };
-
-/* Defined in user space: where RAM is mapped. */
-void *bind_memory(void);
 
 #endif

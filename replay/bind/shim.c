@@ -8,15 +8,9 @@
  * mapped it. Locks are their words, without waiters; TLB flushes are counted, and
  * take no time.
  */
-#include <linux/memblock.h>
-#include <linux/memremap.h>
 #include <linux/mm.h>
-#include <linux/mmzone.h>
 #include <linux/page_ref.h>
-#include <linux/sched.h>
-#include <linux/slab.h>
 #include <linux/spinlock.h>
-#include <linux/vmstat.h>
 #include <asm/paravirt.h>
 
 #include "internal.h"
@@ -25,54 +19,34 @@
 #include "sparse.h"
 #include "bind.h"
 #include "../shim.h"
-/* The lock that all take; a counting one is below. */
-void __lockfunc take_lock(raw_spinlock_t *lock);
-#define _raw_spin_lock take_lock
+static struct bind_counts counts;
+#define note_lock()	(counts.locks++)
 #include "../padata.h"
-#undef _raw_spin_lock
+#include "../node.h"
+#include "../pgmap.h"
 
-unsigned long page_offset_base, phys_base, totalreserve_pages, this_cpu_off;
-atomic_long_t _totalram_pages;
+unsigned long this_cpu_off;
 unsigned int pgdir_shift = 39, ptrs_per_p4d = 1;
 u64 sme_me_mask;
-int cpu_number;
+int cpu_number, node_reclaim_mode;
 phys_addr_t physical_mask = (1ULL << 52) - 1;
 LIST_HEAD(pgd_list);
 DEFINE_SPINLOCK(pgd_lock);
 struct mm_struct init_mm;
-struct pglist_data *node_data[MAX_NUMNODES];
-
-#define NR_SECTIONS	4096
-#define USAGE_SIZE	(sizeof(struct mem_section_usage) + SECTION_BLOCKFLAGS_BITS / 8)
 
 static struct state {
 	pgd_t pgd[PTRS_PER_PGD] __aligned(PAGE_SIZE);
-	struct pglist_data pgdat;
-	struct per_cpu_zonestat zonestat;
+	struct replay_node node;
 	struct per_cpu_pages pcp;
-	struct mem_section sections[NR_SECTIONS];
-	unsigned char usage[NR_SECTIONS][USAGE_SIZE] __aligned(8);
 } *state;
-
-static struct bind_counts counts;
-
-void __lockfunc _raw_spin_lock(raw_spinlock_t *lock)
-{
-	counts.locks++;
-	take_lock(lock);
-}
-
-void *do_nothing(void);
-void *do_nothing(void)
-{
-	return NULL;
-}
 
 /* Keeps all registers but RAX. */
 asm("	.pushsection .text\n"
 	"	.globl pv_same, pv_store\n"
-	"pv_same: mov %rdi, %rax\n	ret\n"
-	"pv_store: mov %rsi, (%rdi)\n	ret\n"
+	"pv_same: mov %rdi, %rax\n"
+	RETURN
+	"pv_store: mov %rsi, (%rdi)\n"
+	RETURN
 	"	.popsection\n");
 extern char pv_same[], pv_store[];
 #define SAME	{ (void *)pv_same }
@@ -91,16 +65,20 @@ struct paravirt_patch_template pv_ops = {
 	},
 };
 
-#define DO_NOTHING(name) asm(".globl " #name "\n.set " #name ", do_nothing\n")
-DO_NOTHING(_printk);
-DO_NOTHING(jiffies_to_msecs);
-DO_NOTHING(range_contains_unaccepted_memory);
-DO_NOTHING(accept_memory);
-DO_NOTHING(khugepaged_min_free_kbytes_update);
-DO_NOTHING(preempt_schedule_thunk);
+DO_NOTHING(___ratelimit);
+DO_NOTHING(kswapd_test_hopeless);
 DO_NOTHING(update_page_count);
 DO_NOTHING(wakeup_kswapd);
 DO_NOTHING(touch_nmi_watchdog);
+
+/* padata calls its function so, once per fill. */
+asm(".globl __x86_indirect_thunk_rax\n__x86_indirect_thunk_rax: jmp *%rax\n");
+
+int _printk(const char *format, ...)
+{
+	replay_event(EVENT_PRINT, 0, 0);
+	return 0;
+}
 
 bool slab_is_available(void)
 {
@@ -109,33 +87,16 @@ bool slab_is_available(void)
 
 int __node_distance(int from, int to)
 {
-	return LOCAL_DISTANCE;
+	return from == to ? LOCAL_DISTANCE : REMOTE_DISTANCE;
 }
 
-/* Of the freed pages, which may be known only behind a flush. */
-static unsigned long freed_before;
-
-static unsigned long nr_freed(void)
-{
-	return vm_event_states.event[PGFREE];
-}
+/* So many pages were freed when the TLB was flushed. */
+static unsigned long freed_at_flush;
 
 void flush_tlb_all(void)
 {
 	counts.flushes++;
-	counts.early += nr_freed() - freed_before;
-	freed_before = ULONG_MAX / 2;
-}
-
-unsigned long __lockfunc _raw_spin_lock_irqsave(raw_spinlock_t *lock)
-{
-	_raw_spin_lock(lock);
-	return 0;
-}
-
-void __lockfunc _raw_spin_unlock_irqrestore(raw_spinlock_t *lock, unsigned long flags)
-{
-	_raw_spin_unlock(lock);
+	freed_at_flush = vm_event_states.event[PGFREE];
 }
 
 int __lockfunc _raw_spin_trylock(raw_spinlock_t *lock)
@@ -143,51 +104,61 @@ int __lockfunc _raw_spin_trylock(raw_spinlock_t *lock)
 	return !atomic_cmpxchg_acquire(&lock->raw_lock.val, 0, _Q_LOCKED_VAL);
 }
 
-static struct dev_pagemap *pgmap_of(const struct replay_case *c)
+static struct dev_pagemap *const pgmap = (struct dev_pagemap *)replay_pgmap;
+
+static void add_ram(unsigned long pfn, unsigned long end_pfn, int nid)
 {
-	return (struct dev_pagemap *)replay_pgmap;
+	memblock_add_node(PFN_PHYS(pfn), PFN_PHYS(end_pfn - pfn), nid, 0);
 }
 
-static void prepare(const struct replay_case *c, void *where)
+/* Memory that is free, and of which struct pages say so. */
+static void free_ram(const struct bind_case *c)
 {
-	struct dev_pagemap *pgmap = pgmap_of(c);
+	unsigned long pfn, end_pfn = BIND_RAM_PFN + c->ram_pages, far = c->far_pfn ?: end_pfn;
+	unsigned int order = MAX_PAGE_ORDER;
+
+	/* mm_init.o looks up a page of no case, and forgets the nodes of the case before. */
+	add_ram(0, 1, 0);
+	early_pfn_to_nid(0);
+	add_ram(BIND_RAM_PFN, far, 0);
+	if (far < end_pfn) {
+		add_ram(far, far + 1, 1);
+		add_ram(far + 1, end_pfn, 0);
+	}
+	/* The allocator may look at what is behind the end. */
+	for (pfn = BIND_RAM_PFN; pfn < ALIGN(end_pfn, MAX_ORDER_NR_PAGES); pfn++)
+		__init_single_page(pfn_to_page(pfn), pfn, ZONE_NORMAL, 0);
+	for (pfn = BIND_RAM_PFN; pfn < end_pfn; pfn += 1UL << order) {
+		while (pfn + (1UL << order) > end_pfn)
+			order--;
+		__free_pages_core(pfn_to_page(pfn), order, MEMINIT_EARLY);
+	}
+}
+
+static void prepare(const struct bind_case *c, void *where)
+{
 	struct zone *zone;
-	unsigned int i, order, t;
-	unsigned long pfn;
+	unsigned int i;
 
 	state = where;
 	memset(state, 0, sizeof(*state));
-	memset(&counts, 0, sizeof(counts));
-	memset(&vm_event_states, 0, sizeof(vm_event_states));
-	memset(vm_zone_stat, 0, sizeof(vm_zone_stat));
-	for (i = 0; i < ARRAY_SIZE(roots) && !roots[i]; i++)
-		roots[i] = state->sections + i * SECTIONS_PER_ROOT % NR_SECTIONS;
-	for (i = 0; i < NR_SECTIONS; i++) {
-		state->sections[i].usage = (struct mem_section_usage *)state->usage[i];
-		state->sections[i].section_mem_map = SECTION_HAS_MEM_MAP | SECTION_IS_ONLINE;
-	}
-	/* vmemmap_populate() in init_64.c uses huge pages only with it. */
-	set_cpu_cap(&boot_cpu_data, X86_FEATURE_PSE);
-	page_offset_base = (unsigned long)bind_memory() - PFN_PHYS(BIND_RAM_PFN);
-	init_mm.pgd = state->pgd;
-	spin_lock_init(&init_mm.page_table_lock);
-	for (i = 0; i < MAX_NUMNODES; i++)
-		node_data[i] = &state->pgdat;
+	zone = prepare_node(&state->node, 0, ZONE_NORMAL, BIND_RAM_PFN, c->ram_pages,
+			    SECTION_HAS_MEM_MAP | SECTION_IS_ONLINE);
 	node_set_state(0, N_MEMORY);
 	node_set_state(0, N_ONLINE);
-	state->pgdat.node_spanned_pages = 1UL << 30;
-	state->pgdat.first_deferred_pfn = ULONG_MAX;
-	state->pgdat.nr_zones = MAX_NR_ZONES;
+	node->pgdat.node_spanned_pages = 1UL << 30;
+	node->pgdat.first_deferred_pfn = ULONG_MAX;
 	for (i = 0; i < MAX_NR_ZONES; i++) {
-		zone = &state->pgdat.node_zones[i];
-		zone->zone_pgdat = &state->pgdat;
-		zone->per_cpu_zonestats = (void __force __percpu *)&state->zonestat;
-		zone->per_cpu_pageset = (void __force __percpu *)&state->pcp;
-#ifdef CONFIG_UNACCEPTED_MEMORY
-		INIT_LIST_HEAD(&zone->unaccepted_pages);
-#endif
+		struct zone *one = &node->pgdat.node_zones[i];
+
+		one->per_cpu_pageset = (void __force __percpu *)&state->pcp;
+		INIT_LIST_HEAD(&one->unaccepted_pages);
 	}
-	state->zonestat.stat_threshold = 125;
+	for (i = 0; i < MAX_ZONELISTS; i++)
+		node->pgdat.node_zonelists[i]._zonerefs[0] = (struct zoneref) {
+			.zone = zone,
+			.zone_idx = ZONE_NORMAL,
+		};
 	/* Of a zone that has plenty. */
 	state->pcp.high = 4096;
 	state->pcp.high_min = 4096;
@@ -195,142 +166,112 @@ static void prepare(const struct replay_case *c, void *where)
 	state->pcp.batch = 63;
 	for (i = 0; i < NR_PCP_LISTS; i++)
 		INIT_LIST_HEAD(&state->pcp.lists[i]);
-	zone = &state->pgdat.node_zones[ZONE_NORMAL];
-	zone->zone_start_pfn = BIND_RAM_PFN;
-	zone->spanned_pages = BIND_RAM_PAGES;
-	zone->present_pages = BIND_RAM_PAGES;
-	zone->initialized = 1;
-	for (order = 0; order < NR_PAGE_ORDERS; order++)
-		for (t = 0; t < MIGRATE_TYPES; t++)
-			INIT_LIST_HEAD(&zone->free_area[order].free_list[t]);
-	for (i = 0; i < MAX_ZONELISTS; i++)
-		state->pgdat.node_zonelists[i]._zonerefs[0] = (struct zoneref) {
-			.zone = zone,
-			.zone_idx = ZONE_NORMAL,
-		};
-
-	memblock.memory.cnt = 0;
-	memblock.reserved.cnt = 0;
-	memblock.memory.total_size = 0;
-	memblock.reserved.total_size = 0;
-	memblock_add_node(PFN_PHYS(BIND_RAM_PFN), PFN_PHYS(BIND_RAM_PAGES), 0, 0);
-	for (pfn = BIND_RAM_PFN; pfn < BIND_RAM_PFN + BIND_RAM_PAGES; pfn++)
-		__init_single_page(pfn_to_page(pfn), pfn, ZONE_NORMAL, 0);
-	for (pfn = BIND_RAM_PFN; pfn < BIND_RAM_PFN + BIND_RAM_PAGES; pfn += MAX_ORDER_NR_PAGES)
-		__free_pages_core(pfn_to_page(pfn), MAX_PAGE_ORDER, MEMINIT_EARLY);
+	/* Who is out of memory gets none by reclaim. */
+	task.flags = PF_MEMALLOC;
+	set_online_cpus(1);
+	/* vmemmap_populate() in init_64.c uses huge pages only with it. */
+	set_cpu_cap(&boot_cpu_data, X86_FEATURE_PSE);
+	page_offset_base = (unsigned long)replay_memory() - PFN_PHYS(BIND_RAM_PFN);
+	init_mm.pgd = state->pgd;
+	spin_lock_init(&init_mm.page_table_lock);
+	free_ram(c);
 	memset(&vm_event_states, 0, sizeof(vm_event_states));
 	memset(&counts, 0, sizeof(counts));
-	if (cpumask_empty(&__cpu_online_mask))
-		set_online_cpus(1);
-
-	memset(pgmap, 0, sizeof(*pgmap));
-	pgmap->type = c->order ? MEMORY_DEVICE_GENERIC : MEMORY_DEVICE_FS_DAX;
-	pgmap->vmemmap_shift = c->order;
-	pgmap->range.start = PFN_PHYS(c->start_pfn);
-	pgmap->range.end = PFN_PHYS(c->start_pfn + c->nr_pages) - 1;
-	if (c->altmap) {
-		const struct vmem_altmap altmap = {
-			.base_pfn = c->start_pfn,
-			.end_pfn = c->start_pfn + c->nr_pages - 1,
-			.reserve = c->reserve,
-			.free = c->offset,
-		};
-
-		memcpy(&pgmap->altmap, &altmap, sizeof(altmap));
-		pgmap->flags = PGMAP_ALTMAP_VALID;
-	}
+	make_pgmap((const struct replay_case *)c,
+		   c->order ? MEMORY_DEVICE_GENERIC : MEMORY_DEVICE_FS_DAX, 0);
 }
 
-static int run(const struct replay_case *c, enum bind_part part)
+static void free_section(unsigned long pfn)
 {
-	struct dev_pagemap *pgmap = pgmap_of(c);
+	unsigned long start = (unsigned long)pfn_to_page(pfn);
+	unsigned long freed = vm_event_states.event[PGFREE];
+
+	/* Without a flush, all that is freed is freed too early. */
+	freed_at_flush = ULONG_MAX;
+	vmemmap_free(start, start + PAGES_PER_SECTION * sizeof(struct page), pgmap_altmap(pgmap));
+	counts.early += min(freed_at_flush, vm_event_states.event[PGFREE]) - freed;
+}
+
+/* As __add_pages() does, and section_activate() where it fails. */
+static bool populate(const struct bind_case *c)
+{
 	unsigned long pfn;
 
-	if (part == BIND_FILL) {
-		memmap_init_zone_device(&state->pgdat.node_zones[ZONE_DEVICE], c->start_pfn,
-					c->nr_pages, pgmap);
-		return 0;
-	}
-	/* As __add_pages() and __remove_pages() do. */
 	for (pfn = c->start_pfn; pfn < c->start_pfn + c->nr_pages; pfn += PAGES_PER_SECTION) {
-		unsigned long start = (unsigned long)pfn_to_page(pfn);
-
-		if (part == BIND_FREE) {
-			freed_before = nr_freed();
-			vmemmap_free(start, start + PAGES_PER_SECTION * sizeof(struct page),
-				     pgmap_altmap(pgmap));
-			/* Without a flush, all that was freed was freed too early. */
-			if (freed_before < ULONG_MAX / 2)
-				counts.early += nr_freed() - freed_before;
-		} else if (!__populate_section_memmap(pfn, PAGES_PER_SECTION, 0,
-						      pgmap_altmap(pgmap), pgmap)) {
-			return -ENOMEM;
-		}
+		if (__populate_section_memmap(pfn, PAGES_PER_SECTION, 0, pgmap_altmap(pgmap),
+					      pgmap))
+			continue;
+		replay_event(EVENT_NO_MEMORY, (unsigned long)pfn_to_page(pfn), 0);
+		free_section(pfn);
+		return false;
 	}
-	return pgmap->altmap.alloc && part == BIND_FREE ? -EBUSY : 0;
+	return true;
+}
+
+static bool fill(const struct bind_case *c)
+{
+	memmap_init_zone_device(&node->pgdat.node_zones[ZONE_DEVICE], c->start_pfn, c->nr_pages,
+				pgmap);
+	return true;
+}
+
+/* As __remove_pages() does. */
+static bool unmap(const struct bind_case *c)
+{
+	unsigned long pfn;
+
+	for (pfn = c->start_pfn; pfn < c->start_pfn + c->nr_pages; pfn += PAGES_PER_SECTION)
+		free_section(pfn);
+	return true;
 }
 
 static void count(struct bind_counts *told)
 {
-	struct zone *zone = &state->pgdat.node_zones[ZONE_NORMAL];
+	struct zone *zone = &node->pgdat.node_zones[ZONE_NORMAL];
 	unsigned int i;
 
 	*told = counts;
 	for (i = PGALLOC_NORMAL - ZONE_NORMAL; i < PGALLOC_NORMAL - ZONE_NORMAL + MAX_NR_ZONES; i++)
 		told->allocated += vm_event_states.event[i];
-	told->freed = nr_freed();
-	told->free_pages = state->pcp.count;
+	told->free_pages = state->pcp.count - pgmap->altmap.alloc;
 	for (i = 0; i < NR_PAGE_ORDERS; i++)
 		told->free_pages += zone->free_area[i].nr_free << i;
 }
 
-static unsigned long walk(const struct replay_case *c, unsigned long *words)
+static void walk(const struct bind_case *c)
 {
-	unsigned long addr = (unsigned long)pfn_to_page(c->start_pfn), nr = 0;
+	unsigned long addr = (unsigned long)pfn_to_page(c->start_pfn);
 	unsigned long end = (unsigned long)pfn_to_page(c->start_pfn + c->nr_pages);
 
 	for (; addr < end; addr += PAGE_SIZE) {
 		pgd_t *pgd = pgd_offset_k(addr);
-		pud_t *pud;
-		pmd_t *pmd;
-		unsigned long entry;
+		pud_t *pud = pgd_none(*pgd) ? NULL : pud_offset(p4d_offset(pgd, addr), addr);
+		pmd_t *pmd = !pud || pud_none(*pud) ? NULL : pmd_offset(pud, addr);
+		unsigned long entry = pmd ? pmd_val(*pmd) : 0, pfn;
 
-		if (pgd_none(*pgd))
-			continue;
-		pud = pud_offset(p4d_offset(pgd, addr), addr);
-		if (pud_none(*pud))
-			continue;
-		pmd = pmd_offset(pud, addr);
-		entry = pmd_val(*pmd);
 		if (entry && !pmd_leaf(*pmd))
 			entry = pte_val(*pte_offset_kernel(pmd, addr));
 		if (!entry)
 			continue;
-		words[nr++] = addr;
-		words[nr++] = entry;
-		words[nr++] = (entry & PTE_PFN_MASK) >> PAGE_SHIFT;
-		if (words[nr - 1] < BIND_RAM_PFN + BIND_RAM_PAGES)
-			words[nr - 1] = page_count(pfn_to_page(words[nr - 1]));
+		replay_event(EVENT_ENTRY, addr, entry);
+		pfn = (entry & PTE_PFN_MASK) >> PAGE_SHIFT;
+		if (pfn >= BIND_RAM_PFN)
+			replay_event(EVENT_REFERENCES, (unsigned long)pfn_to_page(pfn),
+				     page_count(pfn_to_page(pfn)));
 	}
-	return nr;
 }
-
-static const struct replay_field fields[] = {
-	PAGE_FIELD(lru.next),
-	{ }
-};
 
 /* The only symbol that stays visible; renamed per tree. */
 extern struct bind_side replay_side;
 struct bind_side replay_side = {
 	.side = {
 		.layout = &layout,
-		.fields = fields,
+		.fields = page_fields,
 		.place = place,
 		.trace = trace,
 	},
 	.prepare = prepare,
-	.run = run,
+	.parts = { populate, fill, unmap },
 	.count = count,
 	.walk = walk,
 	.state_size = sizeof(struct state),
