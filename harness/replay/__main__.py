@@ -5,7 +5,6 @@ import sys
 
 from harness.core.options import Options
 from harness.core.stages import run_stage
-from harness.replay.bind import BIND
 from harness.replay.device import DEVICE
 from harness.replay.drain import note_peer_drain
 from harness.replay.record import REPLAYS
@@ -14,8 +13,7 @@ from harness.replay.run import run_replay
 
 def run_named(options: Options) -> None:
     """Run the replay; that of the device drivers also tells how the peer drains its stores."""
-    # No record has the last one yet.
-    [replay] = [one for one in (*REPLAYS, BIND) if one.name == sys.argv[1]]
+    [replay] = [one for one in REPLAYS if one.name == sys.argv[1]]
     run_replay(options, replay)
     if replay is DEVICE and options.peer:
         note_peer_drain(options)

@@ -14,6 +14,7 @@ from harness.core.errors import UserError
 from harness.core.options import Options
 from harness.core.progress import say
 from harness.core.stages import run_stage
+from harness.replay.bind import BIND
 from harness.replay.boot import BOOT, HUGETLB, ONLINE
 from harness.replay.copy import COPY
 from harness.replay.demotion import DEMOTION
@@ -22,7 +23,7 @@ from harness.replay.parallel import PARALLEL
 from harness.replay.run import Replay, run_replay
 from harness.replay.samples import RESULTS, Samples, describe_runs, find_stolen
 
-REPLAYS = (DEVICE, BOOT, ONLINE, HUGETLB, PARALLEL, DEMOTION, COPY)
+REPLAYS = (DEVICE, BOOT, ONLINE, HUGETLB, PARALLEL, DEMOTION, COPY, BIND)
 
 
 def name_folder(cpu: str, config: str, date: str) -> str:
