@@ -98,4 +98,6 @@ def run_suites(options: Options, source: Path, kernel: Kernel, scripts: str) -> 
     )
     console, log = boots.boot_once(options, source, kernel, "peers", boot)
     told = [line for line in list_messages(console) if line.startswith("# ")]
-    return boots.explain(source, console, log, scripts), "\n".join(NUMBER.sub("N", line) for line in told)
+    return boots.explain(source, console, log, scripts), "\n".join(
+        NUMBER.sub("N", line) for line in told
+    )
