@@ -22,6 +22,8 @@ from harness.core.progress import say
 from harness.core.stages import run_stage
 from harness.kernel.export import COVER, is_rfc, read_subject
 from harness.kernel.topics import SERIES, list_files, list_topics
+from harness.replay.bind import PARTS
+from harness.replay.bind import name_race as name_whole
 from harness.replay.boot import name_race
 from harness.replay.demotion import find_groups
 from harness.replay.parallel import find_cost, is_small
@@ -51,7 +53,7 @@ RUNS = {
     ZEN_4: dict.fromkeys(
         ("replay", "boot", "online", "hugetlb", "parallel", "demotion"), "2026-11-25-zen-4"
     )
-    | {"copy": "2026-11-25-zen-4-copy"},
+    | {"copy": "2026-11-25-zen-4-copy", "bind": "2026-11-25-zen-4-bind"},
     "Zen 5": dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
 }
 # What ran on Zen 4 in each configuration of the kernels.
@@ -105,6 +107,46 @@ def find_one(cpu: str, kind: str, **wanted: object) -> Result:
     return pick(load(cpu, kind)["results"], **wanted)
 
 
+def name_bind(order: int, mib: int = GIB << 10, **options: int) -> Mapping[str, object]:
+    """Return what picks one whole bind and unbind: --map=mem, plain returns, or as options say."""
+    plain = {"altmap": 0, "init_on_alloc": 0, "safe_ret": 0}
+    return {"order": order, "mib": mib, **plain, **options}
+
+
+def list_bind() -> list[Row]:
+    """Return the parts of a whole bind and unbind of the large device, and what they do."""
+    rows: list[Row] = [
+        ("bind", "kernel", *(f"{part}, ms" for part in PARTS), "flushes", "locks", "base / series")
+    ]
+    for result in load(ZEN_4, "bind")["results"]:
+        if result["mib"] != GIB << 10:
+            continue
+        _, what = name_whole(result).split(", ", 1)
+        for kernel in ("base", "series"):
+            times = (f"{find_time(result, kernel, part):.2f}" for part in PARTS)
+            done = list_runs(result)[0][kernel]
+            gain = find_ratio(result, "base", "series") if kernel == "series" else ""
+            rows.append((what, kernel, *times, str(done["flushes"]), str(done["locks"]), gain))
+    return rows
+
+
+def list_bind_sizes() -> list[Row]:
+    """Return base / series and series / fill of whole binds by the size of the device."""
+    sizes = (128, 1024, 16 << 10, GIB << 10)
+    told = [f"{size >> 10} GiB" if size >> 10 else f"{size} MiB" for size in sizes]
+    rows: list[Row] = [("bind", *told, f"{told[-1]}, series / fill")]
+    results = load(ZEN_4, "bind")["results"]
+    for large in (one for one in results if one["mib"] == sizes[-1]):
+        wanted = {key: large[key] for key in ("order", "altmap", "init_on_alloc", "safe_ret")}
+        # A page of 1 GiB is larger than the smallest device.
+        found = [one for one in results if wanted.items() <= one.items()]
+        gains = {one["mib"]: find_ratio(one, "base", "series") for one in found}
+        _, what = name_whole(large).split(", ", 1)
+        over = find_ratio(large, "series", "limit")
+        rows.append((what, *(gains.get(size, "none") for size in sizes), over))
+    return rows
+
+
 def list_gains() -> list[Row]:
     """Return what one core takes per TiB: today, with the series, and how often faster that is."""
     device = {"device_gib": GIB, "deduplicated": False}
@@ -116,6 +158,11 @@ def list_gains() -> list[Row]:
         "boot: deferred memory (RFC)": ("boot", {"what": "deferred", "gib": GIB, "threads": None}),
         "bring memory online as system-ram (RFC)": ("online", {"block_mib": 2048}),
         "set pages of 1 GiB aside at boot (RFC)": ("hugetlb", {"gib": 16}),
+        "bind and unbind, deduplicated, as a whole, 2 MiB (RFC)": ("bind", name_bind(9)),
+        "bind and unbind fsdax, `--map=mem`, as a whole, init_on_alloc (RFC)": (
+            "bind",
+            name_bind(0, init_on_alloc=1),
+        ),
     }
     rows: list[Row] = [("what", *RUNS)]
     for what, (kind, wanted) in told.items():
@@ -127,9 +174,9 @@ def list_gains() -> list[Row]:
             result = find_one(cpu, kind, **wanted)
             # A deduplicated memmap has fewer struct pages.
             written = PAGES_PER_TIB * result.get("pages", GIB * PAGES_PER_GIB) / GIB / PAGES_PER_GIB
-            today, now = (
-                f"{find_time(result, one) * written / 1e9:.2f}" for one in ("base", "series")
-            )
+            # Those of a whole bind are ms for the device.
+            scale = 2**20 / result["mib"] / 1e3 if kind == "bind" else written / 1e9
+            today, now = (f"{find_time(result, one) * scale:.2f}" for one in ("base", "series"))
             # docs/results.md has the range.
             gain, *_ = find_ratio(result, "base", "series").split(" ")
             cells.append(f"{today} -> {now} s: {gain}")
@@ -387,6 +434,8 @@ MARKDOWN: dict[str, Callable[[], list[Row]]] = {
     "ways": list_ways,
     "touched": lambda: list_touched(deduplicated=False),
     "touched-shared": lambda: list_touched(9, deduplicated=True),
+    "bind": list_bind,
+    "bind-sizes": list_bind_sizes,
     "topics": list_patches,
 }
 
