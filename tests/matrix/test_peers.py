@@ -7,6 +7,8 @@ from support import Lab, fail_if, need
 from checks import peers
 from harness.kernel.config import MEASURED, KernelConfig
 
+pytestmark = pytest.mark.full
+
 
 def run(lab: Lab, scripts: str, config: KernelConfig) -> None:
     need(peers.missing())
@@ -22,6 +24,5 @@ def test_peers(lab: Lab) -> None:
     run(lab, peers.SHORT, MEASURED)
 
 
-@pytest.mark.full
 def test_peers_with_modules(lab: Lab) -> None:
     run(lab, peers.WHOLE, peers.CONFIG)
