@@ -15,7 +15,6 @@ from harness.kernel.config import BOOTED, MEASURED, KernelConfig
 from harness.vm.initramfs import SELFTESTS
 from harness.vm.userland import find_program, pack_programs
 
-# The boots of checks/parallel.py share this kernel.
 DEBUG = KernelConfig("pages", (*MEASURED.fragments, "tracers", "debug", "kprobes", "pages"))
 # With erms, x86-64 clears a page by rep stosb, which TCG does byte by byte.
 QUICK = "clearcpuid=erms"

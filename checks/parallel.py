@@ -13,7 +13,12 @@ from harness.vm.console import list_messages
 from harness.vm.devices import Device
 
 # It has lockdep, and the trace points that show which works are queued.
-CONFIG = boot_memory.DEBUG
+CONFIG = replace(
+    boot_memory.DEBUG,
+    name="caches",
+    # More CPUs than a guest has otherwise, and a scheduler that knows which ones share a cache.
+    lines=("CONFIG_NR_CPUS=32", "CONFIG_SCHED_MC=y"),
+)
 # How often guest/parallel repeats binds.
 TIMES = 10
 # Each device has four times the least that a thread takes, if it is not deduplicated.

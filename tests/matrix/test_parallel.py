@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """In the VM, helpers are used where they may be, and nothing complains, with lockdep watching."""
 
+from dataclasses import replace
+
 import pytest
 from support import Lab
 
@@ -21,7 +23,9 @@ def test_helpers(lab: Lab, cpus: int) -> None:
 @pytest.mark.full
 def test_helpers_with_kasan(lab: Lab) -> None:
     checker = sanitizers.CHECKERS["kasan-ubsan"]
-    head = lab.options, lab.trees.series, lab.kernel("series", checker.config)
+    lines = (*checker.config.lines, *parallel.CONFIG.lines)
+    config = replace(checker.config, name=f"{checker.config.name}-caches", lines=lines)
+    head = lab.options, lab.trees.series, lab.kernel("series", config)
     judge(parallel.boot_parallel(*head, 9, 1, checker.words), 9)
 
 
