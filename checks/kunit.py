@@ -114,7 +114,13 @@ HVO = ("CONFIG_HUGETLB_PAGE_OPTIMIZE_VMEMMAP=y",)
 KERNELS = {
     kernel.config.name: kernel
     for kernel in (
-        KunitKernel(X86_64, (MEMCPY_NT, FORTIFY, MEMMAP), HVO, f"{PC} {NODES}"),
+        # With KALLSYMS, memcpy_nt looks at fixups, too.
+        KunitKernel(
+            X86_64,
+            (MEMCPY_NT, FORTIFY, MEMMAP),
+            (*HVO, "CONFIG_KALLSYMS=y"),
+            f"{PC} {NODES}",
+        ),
         # Of these only UML runs natively, so only here can a missing drain show.
         # An SMP UML needs seccomp mode. Every C file includes um.h first.
         KunitKernel(
