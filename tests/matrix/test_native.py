@@ -111,7 +111,7 @@ def test_nothing_stays_behind(lab: Lab, native: Build, tmp_path: Path) -> None:
     before = list_children()
     with pytest.raises(UserError, match="complains: .*Kernel panic - not syncing: Attempted"):
         boot_guest(guest, log, lambda _: None, 60)
-    assert "guest/nothing" in log.read_text() and list_children() == before
+    assert "Run /init as init process" in log.read_text() and list_children() == before
     with pytest.raises(UserError, match="is not done after 2 seconds"):
         boot_guest(guest, log, lambda _: None, 2)
     assert "Linux version" in log.read_text() and list_children() == before
