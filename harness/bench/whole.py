@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What `make bench` measures besides where boots are native: other binds, online, and boot."""
+"""What `make bench` measures besides where boots are native: other binds, and online."""
 
 import functools
 import re
@@ -21,9 +21,6 @@ from harness.vm.guest import Guest, announce_stage, boot_guest
 
 LIMIT = 900
 AT = re.compile(PRINTK)
-DEFERRED = re.compile(PRINTK + r"node \d+ deferred pages initialised in (?P<ms>\d+)ms$")
-# hugetlb_bootmem_struct_page_init() runs between deferred initialisation and the first initcall.
-INITCALL = re.compile(PRINTK + r"calling  ")
 MONITOR = re.compile(
     r"^monitor: (?P<wall>\S+) s, on a CPU (?P<cpu>\S+) s, waiting for one (?P<waited>\S+) s; "
 )
@@ -37,8 +34,8 @@ class Case:
     name: str
     words: str
     shown: Sequence[str]
-    ram_gib: int = 2
-    devices: Sequence[Device] = ()
+    ram_gib: int
+    devices: Sequence[Device]
 
 
 def list_cases(gib: int, rebinds: int) -> list[Case]:
@@ -54,17 +51,12 @@ def list_cases(gib: int, rebinds: int) -> list[Case]:
         ("fsdax, map=mem, init_on_alloc=1", "zdm.map=mem init_on_alloc=1", FSDAX),
     ):
         rebind = f"zdm.do=rebind,whole zdm.rebinds={rebinds} zdm.whole=namespace_again {word}"
-        cases.append(Case(name, rebind, (*bind, "enable-namespace"), devices=device))
-    online, zones = "zdm.do=whole zdm.whole=online", "zdm.do=whole nokaslr"
-    # PVM has no mapping of 1 GiB: the kernel may have such pages, but must not map with them.
-    pages = f"{zones} initcall_debug setcpuid=pdpe1gb nogbpages hugepagesz=1G hugepages="
+        cases.append(Case(name, rebind, (*bind, "enable-namespace"), 2, device))
+    online = "zdm.do=whole zdm.whole=online"
     return [
         *cases,
         Case(f"online {gib} GiB, blocks of 128 MiB", online, ("online",), 1, DEVDAX),
         Case(f"online {gib} GiB, blocks of 2 GiB", online, ("online",), 2, DEVDAX),
-        Case("boot with 64 GiB of RAM", zones, ("deferred",), 64),
-        Case("16 pages of 1 GiB at boot", f"{pages}16", ("pages of 1 GiB",), 19),
-        Case("64 pages of 1 GiB at boot", f"{pages}64", ("pages of 1 GiB",), 67),
     ]
 
 
@@ -78,7 +70,7 @@ def read_values(text: str, release: str) -> dict[str, list[float]]:
     def add(name: str, value: float) -> None:
         found.setdefault(name, []).append(round(value, 3))
 
-    begun, since, deferred, ticks = "", 0.0, 0.0, []
+    begun, since, ticks = "", 0.0, []
     for line in split_console(text, release):
         at, spoken = AT.match(line), read_message(line)
         now = 1000 * float(at["at"]) if at else 0.0
@@ -95,12 +87,6 @@ def read_values(text: str, release: str) -> dict[str, list[float]]:
         elif rebind := REBIND.match(spoken):
             add("memmap", float(rebind["memmap"]))
             add("whole bind", float(rebind["bind"]))
-        elif match := DEFERRED.match(line):
-            add("deferred", float(match["ms"]))
-            deferred = now
-        elif deferred and INITCALL.match(line):
-            add("pages of 1 GiB", now - deferred)
-            deferred = 0
         elif match := MONITOR.match(line):
             for name, seconds in match.groupdict().items():
                 add(name, 1000 * float(seconds))
@@ -132,8 +118,7 @@ def boot_case(
     """Boot a case once and return its values; Raises UserError unless the console is clean."""
     what = f"{case.name} ({kernel.name})"
     announce(what)
-    gib = options.gib if case.devices else 0
-    head = kernel, image, "native", gib, case.words
+    head = kernel, image, "native", options.gib, case.words
     guest = Guest(*head, ram_gib=case.ram_gib, devices=case.devices)
     stolen, fill = read_stolen(), measure_fill(options.build)
     text = boot_guest(guest, log, functools.partial(announce_stage, what), LIMIT)

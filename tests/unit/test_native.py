@@ -15,9 +15,6 @@ from harness.vm.devices import PAIR
 KERNEL = Kernel("series", "7.3", Path("kernels/series/image"))
 TEXT = """\
 [    0.000000] Linux version 7.3 (x) #1
-[    1.000000] node 0 deferred pages initialised in 240ms
-[    1.062500] calling  a+0x0/0x10 @ 1
-[    1.070000] calling  b+0x0/0x10 @ 1
 [    5.000000] zdm: ticks: 5000
 [    5.100000] zdm: fill: 25500 us
 [    6.000000] zdm: # nd_pmem namespace0.0: rebind 1/1: memmap 240 ms, bind 262.125 ms, 8 pages
@@ -33,8 +30,6 @@ monitor: 10.000 s, on a CPU 4.000 s, waiting for one 0.500 s; 1000 exits
 
 def test_values() -> None:
     assert whole.read_values(TEXT, "7.3") == {
-        "deferred": [240],
-        "pages of 1 GiB": [62.5],
         "fill": [25.5],
         "memmap": [240],
         "whole bind": [262.125],
