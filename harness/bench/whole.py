@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What `make bench` measures besides where boots are native: other binds, and online."""
+"""What `make bench` measures besides where boots are native: other binds."""
 
 import functools
 import re
@@ -29,20 +29,16 @@ FSDAX, DEVDAX = (DEVICES[0],), (DEVICES[1],)
 
 @dataclass(frozen=True)
 class Case:
-    """A boot: the words of its command line, its RAM and its devices, and what of it is shown."""
+    """A boot: the words of its command line, its devices, and what of it is shown."""
 
     name: str
     words: str
     shown: Sequence[str]
-    ram_gib: int
     devices: Sequence[Device]
 
 
-def list_cases(gib: int, rebinds: int) -> list[Case]:
-    """Return what is booted, with devices of gib GiB.
-
-    The kernel chooses the size of a memory block by where RAM ends: 128 MiB below the devices.
-    """
+def list_cases(rebinds: int) -> list[Case]:
+    """Return what is booted."""
     bind, cases = ("memmap", "whole bind"), []
     for name, word, device in (
         ("fsdax, map=mem, init_on_alloc=0", "zdm.map=mem init_on_alloc=0", FSDAX),
@@ -51,17 +47,12 @@ def list_cases(gib: int, rebinds: int) -> list[Case]:
         ("fsdax, map=mem, init_on_alloc=1", "zdm.map=mem init_on_alloc=1", FSDAX),
     ):
         rebind = f"zdm.do=rebind,whole zdm.rebinds={rebinds} zdm.whole=namespace_again {word}"
-        cases.append(Case(name, rebind, (*bind, "enable-namespace"), 2, device))
-    online = "zdm.do=whole zdm.whole=online"
-    return [
-        *cases,
-        Case(f"online {gib} GiB, blocks of 128 MiB", online, ("online",), 1, DEVDAX),
-        Case(f"online {gib} GiB, blocks of 2 GiB", online, ("online",), 2, DEVDAX),
-    ]
+        cases.append(Case(name, rebind, (*bind, "enable-namespace"), device))
+    return cases
 
 
 def read_values(text: str, release: str) -> dict[str, list[float]]:
-    """Return what a whole console tells, by name: times in ms, ticks per second, and blocks.
+    """Return what a whole console tells, by name: times in ms, and ticks per second.
 
     Raises BadConsole as split_console() does.
     """
@@ -80,8 +71,6 @@ def read_values(text: str, release: str) -> dict[str, list[float]]:
             add(begun, now - since)
         elif spoken.startswith("fill: "):
             add("fill", float(spoken.split()[1]) / 1000)
-        elif spoken.startswith("blocks: "):
-            add("blocks", float(spoken.split()[1]))
         elif spoken.startswith("ticks: "):
             ticks.append((now, float(spoken.split()[1])))
         elif rebind := REBIND.match(spoken):
@@ -119,7 +108,7 @@ def boot_case(
     what = f"{case.name} ({kernel.name})"
     announce(what)
     head = kernel, image, "native", options.gib, case.words
-    guest = Guest(*head, ram_gib=case.ram_gib, devices=case.devices)
+    guest = Guest(*head, devices=case.devices)
     stolen, fill = read_stolen(), measure_fill(options.build)
     text = boot_guest(guest, log, functools.partial(announce_stage, what), LIMIT)
     values = read_values(text, kernel.release)
@@ -133,7 +122,7 @@ def boot_cases(
 ) -> list[dict[str, Any]]:
     """Boot each case, base and series in turn, and return an entry for each boot."""
     entries: list[dict[str, Any]] = []
-    for index, case in enumerate(list_cases(options.gib, options.rebinds)):
+    for index, case in enumerate(list_cases(options.rebinds)):
         for number in range(1, boots + 1):
             for name, kernel in zip(("base", "series"), pair, strict=True):
                 log = logs / f"whole-{index}-{number}-{name}.log"
