@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from checks import boots
-from harness.core.cache import keep
+from harness.core.cache import drop_others, keep
 from harness.core.command import git, run
 from harness.core.options import Options
 from harness.core.progress import announce
@@ -45,7 +45,7 @@ CONFIG = replace(
 
 SHORT, WHOLE = "peers", "peers,peers-more"
 BOOT = boots.Boot(
-    words="hugepagesz=1G hugepages=2 hugepagesz=2M hugepages=64 zdm.rebinds=1",
+    words="hugepagesz=1G hugepages=2 hugepagesz=2M hugepages=64",
     gib=4,
     devices=PAIR,
     ram_gib=5,
@@ -75,6 +75,7 @@ def build_programs(options: Options, source: Path) -> list[Path]:
 
     tree = git(source, "rev-parse", f"HEAD:{SELFTESTS}")
     kept = keep(options.build, "selftests", [tree], make, PROGRAMS)
+    drop_others(kept)
     return [kept / name for name in PROGRAMS]
 
 
