@@ -26,11 +26,10 @@ struct jump_entry {
 };
 
 /* build.py gives the sections such names; a program may lack one. */
-#define SECTION(type, name) \
-	extern __attribute__((weak)) type __start_##name[], __stop_##name[]
-SECTION(struct alt_instr, altinstructions);
-SECTION(struct jump_entry, __jump_table);
-SECTION(int32_t, return_sites);
+#define WEAK __attribute__((weak))
+extern struct alt_instr __start_altinstructions[] WEAK, __stop_altinstructions[] WEAK;
+extern struct jump_entry __start___jump_table[] WEAK, __stop___jump_table[] WEAK;
+extern int32_t __start_return_sites[] WEAK, __stop_return_sites[] WEAK;
 
 static void write_code(unsigned char *code, const unsigned char *new, unsigned int nr)
 {

@@ -191,19 +191,20 @@ static void fill(const struct bind_case *c)
 static void time_one(unsigned int number, unsigned int runner, double *figures)
 {
 	struct row *row = &rows[number];
+	const struct bind_case *c = &row->c;
 	const struct bind_side *side = runner < nr_kernels ? bind_side(runner) : NULL;
 
 	if (side)
-		side->prepare(&row->c, bind_state);
+		side->prepare(c, bind_state);
 	/* Every run starts alike, with hardly any of the memmap in a cache. */
-	fill(&row->c);
+	fill(c);
 	figures[0] = 0;
 	for (int part = 0; part < NR_BIND_PARTS; part++) {
 		double ns = cpu_time();
 
 		if (!side && part == BIND_FILL)
-			fill(&row->c);
-		if (side && !side->parts[part](&row->c))
+			fill(c);
+		if (side && !side->parts[part](c))
 			die("%s is out of memory", crash_kernel);
 		figures[1 + part] = (cpu_time() - ns) / 1e6;
 		figures[0] += figures[1 + part];
