@@ -82,8 +82,19 @@ static void run_work(void *work)
 	((struct work_struct *)work)->func(work);
 }
 
+/* Each four CPUs share a last-level cache. The caller is on CPU 0. */
+bool cpus_share_cache(int this_cpu, int that_cpu)
+{
+	return this_cpu / 4 == that_cpu / 4;
+}
+
+/* Is there a cache for each helper beside that of the caller? Then each must get one. */
+static bool spread;
+
 bool queue_work_on(int cpu, struct workqueue_struct *wq, struct work_struct *work)
 {
+	if (spread && (cpu == WORK_CPU_UNBOUND || cpus_share_cache(cpu, 0)))
+		__builtin_trap();
 	replay_queue(run_work, work);
 	return true;
 }
@@ -107,16 +118,11 @@ void complete(struct completion *x)
 	smp_store_release(&x->done, 1);
 }
 
-/* The series' workers may use all CPUs, and where a work is queued makes no difference. */
+/* The series' workers may use all CPUs. */
 bool workqueue_unbound_has_cpu(int cpu);
 bool workqueue_unbound_has_cpu(int cpu)
 {
 	return true;
-}
-
-bool cpus_share_cache(int this_cpu, int that_cpu)
-{
-	return this_cpu / 8 == that_cpu / 8;
 }
 
 bool cancel_work(struct work_struct *work)

@@ -44,6 +44,7 @@ static void set_cpus(unsigned int nr, unsigned long new_min_chunk)
 	set_online_cpus(nr);
 	/* The jobs of the series share a quarter of a node: enough for two jobs at once. */
 	set_node_cpus(8 * nr);
+	spread = cpumask_weight(&node_mask) / 4 >= nr;
 }
 #else
 /* The masks have no bits, and the count of CPUs is not used. */
