@@ -147,6 +147,54 @@ def list_bind_sizes() -> list[Row]:
     return rows
 
 
+BINDS = {"order 0": 0, "2 MiB, deduplicated": 9, "1 GiB, deduplicated": 18}
+
+
+def list_whole() -> list[Row]:
+    """Return the parts of whole binds and unbinds with init_on_alloc, of both return thunks."""
+    parts = ("map", "fill", "unmap")
+    rows: list[Row] = [("100 GiB, init_on_alloc", "", *parts, "before / after")]
+    for thunk, safe_ret in (("", 0), (", Safe RET", 1)):
+        for what, order in BINDS.items():
+            result = find_one(ZEN_4, "bind", **name_bind(order, init_on_alloc=1, safe_ret=safe_ret))
+            for when, kernel in (("before", "base"), ("after", "series")):
+                times = (f"{find_time(result, kernel, part):.1f}" for part in PARTS)
+                gain = "" if kernel == "base" else find_ratio(result, "base", "series")
+                name = what + thunk if kernel == "base" else ""
+                rows.append((name, when, *times, gain))
+    return rows
+
+
+def list_part(
+    part: str, orders: Sequence[str], sides: Iterable[tuple[str, str, int]], *, locks: bool = False
+) -> list[Row]:
+    """Return one part of a whole bind: a row for each name, kernel and init_on_alloc of sides."""
+    rows: list[Row] = [("ms", *orders)]
+    for name, kernel, zeroed in sides:
+        results = [
+            find_one(ZEN_4, "bind", **name_bind(BINDS[order], init_on_alloc=zeroed))
+            for order in orders
+        ]
+        rows.append((name, *(f"{find_time(one, kernel, part):.2f}" for one in results)))
+        if locks:
+            counts = (str(list_runs(one)[0][kernel]["locks"]) for one in results)
+            rows.append(("  locks", *counts))
+    return rows
+
+
+def list_zeroing() -> list[Row]:
+    """Return what mapping takes, with and without init_on_alloc."""
+    sides = (("init_on_alloc=1", "base", 1), ("init_on_alloc=0", "base", 0))
+    after = ("init_on_alloc=1, all patches", "series", 1)
+    return list_part("populate", list(BINDS)[:2], (*sides, after))
+
+
+def list_changes(part: str, orders: Sequence[str], *, locks: bool = False) -> list[Row]:
+    """Return one part of a whole bind before and after the series, without init_on_alloc."""
+    sides = (("before", "base", 0), ("after", "series", 0))
+    return list_part(part, orders, sides, locks=locks)
+
+
 def list_gains() -> list[Row]:
     """Return what one core takes per TiB: today, with the series, and how often faster that is."""
     device = {"device_gib": GIB, "deduplicated": False}
@@ -485,6 +533,13 @@ MAILS: tuple[tuple[str, Callable[[], list[Row]]], ...] = (
     ("hugetlb-memmap/0001-*", lambda: list_short(list_online("hugetlb"))),
     ("demotion/0000-*", lambda: list_brief(list_demotion())),
     ("demotion/*-mm-copy-huge-folios-*", lambda: list_brief(list_demotion())),
+    ("vmemmap/0000-*", list_whole),
+    ("vmemmap/*-mm-do-not-zero-*", list_zeroing),
+    ("vmemmap/*-Unmap-vmemmap-with-*", lambda: list_changes("unmap", list(BINDS))),
+    (
+        "vmemmap/*-walk-verify-and-*",
+        lambda: list_changes("populate", list(BINDS)[1:], locks=True),
+    ),
 )
 
 
