@@ -211,6 +211,10 @@ def list_gains() -> list[Row]:
             "bind",
             name_bind(0, init_on_alloc=1),
         ),
+        "the same with Safe RET, which Zen 3 and 4 boot with by default (RFC)": (
+            "bind",
+            name_bind(0, init_on_alloc=1, safe_ret=1),
+        ),
     }
     rows: list[Row] = [("what", *RUNS)]
     for what, (kind, wanted) in told.items():
