@@ -7,10 +7,12 @@ Nothing is built or installed. A file that is there is named, and else the place
 import os
 import shlex
 import sys
+from pathlib import Path
 
 from harness.bench.measure import make_guest
 from harness.core.options import Options, read_options
 from harness.core.stages import run_program
+from harness.kernel.config import NATIVE
 from harness.kernel.images import Kernel
 from harness.vm import shell
 from harness.vm.guest import Guest
@@ -19,8 +21,9 @@ from harness.vm.guest import Guest
 def plan_guest(options: Options, target: str) -> Guest:
     """Return the guest that a target would boot, by the accelerator that it would try first."""
     kernels = options.build / "kernels"
-    made = sorted(kernels.glob(f"{options.kernel}-*/image"))
-    built = made[0] if made else kernels / options.kernel / "image"
+    label = f"{options.kernel}+{NATIVE.name}" if options.accel == "native" else options.kernel
+    made = sorted(kernels.glob(f"{label}-*/image"))
+    built = made[0] if made else kernels / label / "image"
     kernel = Kernel(options.kernel, "", built, options.arch)
     name = "shell" if target == "shell" else "initramfs"
     usable = options.arch == os.uname().machine and os.access("/dev/kvm", os.R_OK | os.W_OK)
@@ -34,9 +37,10 @@ def plan_guest(options: Options, target: str) -> Guest:
 def show_command(options: Options, target: str) -> None:
     """Print the command, and whether its files are there."""
     guest = plan_guest(options, target)
-    print(shlex.join(map(str, guest.command())))
-    for file in (guest.kernel.image, guest.initramfs):
-        if not file.exists():
+    command = guest.command()
+    print(shlex.join(map(str, command)))
+    for file in command:
+        if isinstance(file, Path) and not file.exists():
             print(f"not there yet, make {target} makes it: {file}", file=sys.stderr)
 
 

@@ -62,6 +62,8 @@ def open_shell(guest: Guest) -> None:
 def run_shell() -> None:
     """Build what is needed and open the shell; Raises UserError as the stages do."""
     options = read_options()
+    if options.accel == "native":
+        raise UserError("a native boot has no input from the terminal: leave out ACCEL=native")
     # Not for as long as the shell is open: QEMU has read kernel and initramfs by then.
     with lock_build(options.build):
         check_qemu(options.arch)
