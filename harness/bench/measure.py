@@ -148,11 +148,11 @@ def boot_all(options: Options, setup: Setup, logs: Path) -> list[dict[str, objec
     return boots
 
 
-def run_bench(options: Options) -> None:
+def run_bench(options: Options) -> Path:
     """Build what is needed, boot both kernels in turn, and write and print what they tell.
 
     The folder of samples.json and the consoles appears whole or not at all; the table is
-    added to it. Raises UserError when a build or a boot fails.
+    added to it. Returns the folder. Raises UserError when a build or a boot fails.
     """
     options = choose_native(options)
     devices = list_devices(options.arch)
@@ -174,6 +174,7 @@ def run_bench(options: Options) -> None:
     (folder / "table.txt").write_text(table)
     print(f"\n{table}")
     say(f"raw samples, consoles and table: {folder}")
+    return folder
 
 
 if __name__ == "__main__":

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make record`: every replay on this machine, into results/DATE-CPU/, ready to commit or send."""
+"""`make record`: all replays and boots on this machine, into results/DATE-CPU/, ready to send."""
 
 import datetime
 import itertools
+import json
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from harness.bench.measure import run_bench
+from harness.bench.report import make_label
 from harness.core.cache import replace
 from harness.core.cpu import describe_cpu
 from harness.core.errors import UserError
@@ -22,6 +25,7 @@ from harness.replay.device import DEVICE
 from harness.replay.parallel import PARALLEL
 from harness.replay.run import Replay, run_replay
 from harness.replay.samples import RESULTS, Samples, describe_runs, find_stolen
+from harness.vm.accel import find_kvm
 
 REPLAYS = (DEVICE, BOOT, ONLINE, HUGETLB, PARALLEL, DEMOTION, COPY, BIND)
 
@@ -88,10 +92,23 @@ def write_results(
         (new / "README.md").write_text(format_readme(all_samples, failed))
 
 
+def add_bench(options: Options, where: Path) -> None:
+    """Run make bench, and add what it gave; Raises UserError if it failed."""
+    folder = run_bench(options)
+    shutil.copy(folder / "samples.json", where / "bench.json")
+    shutil.copy(folder / "table.txt", where / "bench.txt")
+    label = make_label(json.loads((where / "bench.json").read_text()))
+    with (where / "README.md").open("a") as readme:
+        readme.write(f"\n`bench.*`: `make bench`, {label}.\n")
+
+
 def run_record(
     options: Options, replays: Sequence[Replay] = REPLAYS, results: Path = RESULTS
 ) -> None:
-    """Run every replay, and write what it gave at once; Raises UserError if one failed."""
+    """Run every replay, and write what it gave at once; Raises UserError if one failed.
+
+    Where a guest's time is the CPU's own, whole kernels are booted, too.
+    """
     if options.peer:
         raise UserError("make record has no PEER=: leave it out")
     today = datetime.date.today().isoformat()
@@ -108,6 +125,15 @@ def run_record(
             failed.append(replay.name)
         if done:
             write_results(where, folders, done, failed)
+    best, why = find_kvm(options.build)
+    if best == "tcg":
+        say(f"no make bench: {why}")
+    elif done:
+        try:
+            add_bench(options, where)
+        except UserError as error:
+            say(f"make bench failed: {error}")
+            failed.append("bench")
     if failed:
         rest = f"{where} has the others" if done else "nothing was written"
         raise UserError(f"{', '.join(failed)} failed (see above): {rest}")

@@ -20,6 +20,7 @@ from harness.replay import boot, demotion, device, plot, record, run, samples
 RECORD = samples.RESULTS / "2026-11-25-zen-4"
 # Whole binds were recorded by themselves.
 BOUND = samples.RESULTS / "2026-11-25-zen-4-bind"
+BOOTED = samples.RESULTS / "2026-11-25-zen-4-native"
 REPLAYS = [replay for replay in record.REPLAYS if replay.name != "bind"]
 RECORDED: dict[str, Any] = {
     replay.name: json.loads((RECORD / f"{replay.name}.json").read_text()) for replay in REPLAYS
@@ -172,6 +173,7 @@ def keep_record(
 
     monkeypatch.setattr(record, "run_replay", race)
     monkeypatch.setattr(run.Replay, "locate", locate)
+    monkeypatch.setattr(record, "find_kvm", lambda _: ("tcg", "no KVM"))
     record.run_record(read_options({}), REPLAYS, results)
     [made] = results.iterdir()
     return made
@@ -191,6 +193,16 @@ def test_record(
         keep_record(monkeypatch, tmp_path / "results")
     assert (tmp_path / "results" / f"{made.name}-2/README.md").exists()
     assert record.choose_folder(tmp_path / "results", made.name).name == f"{made.name}-3"
+
+
+def test_record_with_boots(tmp_path: Path) -> None:
+    for kept, made in {"bench.json": "samples.json", "bench.txt": "table.txt"}.items():
+        shutil.copy(BOOTED / kept, tmp_path / made)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(record, "run_bench", lambda _: tmp_path)
+        record.add_bench(read_options({}), tmp_path)
+    assert (tmp_path / "bench.txt").read_text() == (BOOTED / "bench.txt").read_text()
+    assert "`make bench`, 100 GiB, x86_64 kernel" in (tmp_path / "README.md").read_text()
 
 
 def test_record_keeps_what_did_not_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
