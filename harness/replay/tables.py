@@ -11,10 +11,12 @@ first line. tests/unit/test_tables.py fails where one is not what the samples gi
 import functools
 import json
 import re
+import statistics
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from harness.bench.report import select_values
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
 from harness.core.options import Options
@@ -53,7 +55,8 @@ RUNS = {
     ZEN_4: dict.fromkeys(
         ("replay", "boot", "online", "hugetlb", "parallel", "demotion"), "2026-11-25-zen-4"
     )
-    | {"copy": "2026-11-25-zen-4-copy", "bind": "2026-11-25-zen-4-bind"},
+    | {"copy": "2026-11-25-zen-4-copy", "bind": "2026-11-25-zen-4-bind"}
+    | {"bench": "2026-11-25-zen-4-native"},
     "Zen 5": dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
 }
 # What ran on Zen 4 in each configuration of the kernels.
@@ -195,26 +198,39 @@ def list_changes(part: str, orders: Sequence[str], *, locks: bool = False) -> li
     return list_part(part, orders, sides, locks=locks)
 
 
+def list_booted() -> Row:
+    """Return what a whole bind takes per TiB in a kernel that runs on the CPU itself."""
+    row = ["bind in a running kernel: fsdax, memmap on the device"]
+    for cpu in RUNS:
+        if "bench" not in RUNS[cpu]:
+            row.append("not run")
+            continue
+        samples = load(cpu, "bench")
+        today, now = (
+            statistics.median(select_values(samples, kernel, "nd_pmem", "bind"))
+            * (2**10 / samples["gib"] / 1e3)
+            for kernel in ("base", "series")
+        )
+        row.append(f"{today:.2f} -> {now:.2f} s: {today / now:.2f}x")
+    return row
+
+
 def list_gains() -> list[Row]:
     """Return what one core takes per TiB: today, with the series, and how often faster that is."""
     device = {"device_gib": GIB, "deduplicated": False}
     in_ram = {"device_gib": GIB, "deduplicated": True, "order": 9}
+    zeroed, whole = {"init_on_alloc": 1}, "bind and unbind:"
     told: dict[str, tuple[str, Mapping[str, object]]] = {
-        "bind persistent memory (fsdax)": ("replay", {**device, "order": 0}),
-        "bind device-dax, 2 MiB, memmap on the device": ("replay", {**device, "order": 9}),
-        "bind device-dax, 2 MiB, memmap in RAM (CXL, `--map=mem`)": ("replay", in_ram),
+        "fill: persistent memory (fsdax)": ("replay", {**device, "order": 0}),
+        "fill: device-dax, 2 MiB, memmap on the device": ("replay", {**device, "order": 9}),
+        "fill: device-dax, 2 MiB, memmap in RAM, such as CXL": ("replay", in_ram),
         "boot: deferred memory (RFC)": ("boot", {"what": "deferred", "gib": GIB, "threads": None}),
         "bring memory online as system-ram (RFC)": ("online", {"block_mib": 2048}),
         "set pages of 1 GiB aside at boot (RFC)": ("hugetlb", {"gib": 16}),
-        "bind and unbind, deduplicated, as a whole, 2 MiB (RFC)": ("bind", name_bind(9)),
-        "bind and unbind fsdax, `--map=mem`, as a whole, init_on_alloc (RFC)": (
-            "bind",
-            name_bind(0, init_on_alloc=1),
-        ),
-        "the same with Safe RET, which Zen 3 and 4 boot with by default (RFC)": (
-            "bind",
-            name_bind(0, init_on_alloc=1, safe_ret=1),
-        ),
+        f"{whole} device-dax, 2 MiB, memmap in RAM (RFC)": ("bind", name_bind(9, **zeroed)),
+        f"{whole} device-dax, 2 MiB, Safe RET (RFC)": ("bind", name_bind(9, **zeroed, safe_ret=1)),
+        f"{whole} fsdax, memmap in RAM (RFC)": ("bind", name_bind(0, **zeroed)),
+        f"{whole} fsdax, Safe RET (RFC)": ("bind", name_bind(0, **zeroed, safe_ret=1)),
     }
     rows: list[Row] = [("what", *RUNS)]
     for what, (kind, wanted) in told.items():
@@ -233,7 +249,7 @@ def list_gains() -> list[Row]:
             gain, *_ = find_ratio(result, "base", "series").split(" ")
             cells.append(f"{today} -> {now} s: {gain}")
         rows.append((what, *cells))
-    return rows
+    return [*rows, list_booted()]
 
 
 def list_times(what: str, raced: Iterable[tuple[str, str, Result]]) -> list[Row]:
