@@ -87,6 +87,9 @@ static struct zone *prepare_node(struct replay_node *where, int nid, unsigned in
 		zone->zone_pgdat = &node->pgdat;
 		zone->node = nid;
 		zone->per_cpu_zonestats = (void __force __percpu *)&node->zonestat;
+		for (order = 0; order < NR_PAGE_ORDERS; order++)
+			for (t = 0; t < MIGRATE_TYPES; t++)
+				INIT_LIST_HEAD(&zone->free_area[order].free_list[t]);
 	}
 	node->zonestat.stat_threshold = 125;
 	zone = &node->pgdat.node_zones[number];
@@ -94,9 +97,6 @@ static struct zone *prepare_node(struct replay_node *where, int nid, unsigned in
 	zone->spanned_pages = nr_pages;
 	zone->present_pages = nr_pages;
 	zone->initialized = 1;
-	for (order = 0; order < NR_PAGE_ORDERS; order++)
-		for (t = 0; t < MIGRATE_TYPES; t++)
-			INIT_LIST_HEAD(&zone->free_area[order].free_list[t]);
 	memblock.memory.cnt = 0;
 	memblock.memory.total_size = 0;
 	memblock.reserved.cnt = 0;

@@ -6,6 +6,7 @@ that come online, and pages of 1 GiB that boot has set aside.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from harness.replay.build import CLANG, DEBIAN, REPLAY, TRACED, Program, vary
@@ -91,8 +92,19 @@ def describe_replay(
 
 
 # GiB of the zone, rounds of each process; the last row, the largest zone, makes the verdict.
-ZONES = (["race", "deferred", "16", "3"], ["threads", "100", "3"], ["race", "deferred", "100", "3"])
+ZONES = (
+    *(["race", "reserved", gib, "3"] for gib in ("16", "100")),
+    *(["race", "deferred", "16", "3"], ["threads", "100", "3"], ["race", "deferred", "100", "3"]),
+)
 BOOT = describe_replay("boot", "deferred", 1000, *ZONES, first=-1)
+BOOT = replace(
+    BOOT,
+    checks={
+        **BOOT.checks,
+        "comparing memmaps of reserved memory": ["matrix", "reserved"],
+        "comparing those of random cases of it": ["random", "reserved", "0", "1000", "1"],
+    },
+)
 # GiB of memory, whose struct pages are larger than the caches, and rounds of each process.
 ONLINE = describe_replay("online", "online", 200, ["race", "online", "8", "9"])
 # Pages of 1 GiB, rounds of each process.

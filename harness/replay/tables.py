@@ -56,7 +56,7 @@ RUNS = {
         ("replay", "boot", "online", "hugetlb", "parallel", "demotion"), "2026-11-25-zen-4"
     )
     | {"copy": "2026-11-25-zen-4-copy", "bind": "2026-11-25-zen-4-bind"}
-    | {"bench": "2026-11-25-zen-4-native"},
+    | {"bench": "2026-11-25-zen-4-native", "reserved": "2026-11-25-zen-4-reserved"},
     "Zen 5": dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
 }
 # What ran on Zen 4 in each configuration of the kernels.
@@ -306,6 +306,17 @@ def list_boot() -> list[Row]:
     return list_times("what", raced)
 
 
+def list_reserved() -> list[Row]:
+    """Return the times of reserved memory; older records of make replay-boot lack it."""
+    raced = (
+        (cpu, f"reserved, {result['gib']} GiB", result)
+        for cpu in list_cpus("reserved")
+        for result in read_samples(RUNS[cpu]["reserved"], "boot")["results"]
+        if result["what"] == "reserved"
+    )
+    return list_times("what", raced)
+
+
 def list_stores() -> list[Row]:
     """Return the times of deferred initialisation of the large zone by each kind of store."""
     rows: list[Row] = [("CPU", "base", "memcpy()", "memcpy_nt()")]
@@ -490,7 +501,7 @@ MARKDOWN: dict[str, Callable[[], list[Row]]] = {
     "replay": list_replay,
     "configs": list_configs,
     "v11": list_v11,
-    "boot": list_boot,
+    "boot": lambda: [*list_boot(), *list_reserved()[1:]],
     "threads": list_threads,
     "online": lambda: list_online("online", "hugetlb"),
     "parallel": list_parallel,
@@ -548,6 +559,8 @@ MAILS: tuple[tuple[str, Callable[[], list[Row]]], ...] = (
     ("boot-memmap/0000-*", lambda: list_short(list_boot())),
     ("boot-memmap/0000-*", list_threads),
     ("boot-memmap/0001-*", list_stores),
+    ("reserved-memmap/0000-*", lambda: list_short(list_reserved())),
+    ("reserved-memmap/0001-*", lambda: list_short(list_reserved())),
     ("online-memmap/0000-*", lambda: list_short(list_online("online"))),
     ("hugetlb-memmap/0000-*", lambda: list_short(list_online("hugetlb"))),
     ("hugetlb-memmap/0001-*", lambda: list_short(list_online("hugetlb"))),

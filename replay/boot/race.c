@@ -99,6 +99,8 @@ static void add_row(enum boot_what what, unsigned long gib, unsigned long block_
 		.nr_pages = gib * GIB >> layout->page_shift,
 		.block_pages = block_mib * MIB >> layout->page_shift,
 		.zone = boot_side(&kernels[0])->zones[0],
+		.nr_reserved = what == BOOT_RESERVED,
+		.reserved = { { START_PFN, START_PFN + (gib * GIB >> layout->page_shift) } },
 	};
 }
 

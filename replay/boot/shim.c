@@ -31,6 +31,8 @@ unsigned long highest_memmap_pfn;
 atomic_t __num_online_cpus = ATOMIC_INIT(1);
 int sysctl_min_unmapped_ratio = 1, sysctl_min_slab_ratio = 5;
 
+unsigned long __highest_present_section_nr = NR_SECTIONS - 1;
+
 /*
  * All that the code changes besides the memmap: at the same address for every
  * kernel, so that it can be compared byte for byte, pointers included.
@@ -100,6 +102,42 @@ static void reserve(const struct boot_case *c, unsigned long pfn, unsigned long 
 	for (; pfn < end_pfn; pfn++) {
 		__init_single_page(pfn_to_page(pfn), pfn, c->zone, c->node);
 		__SetPageReserved(pfn_to_page(pfn));
+	}
+}
+
+/*
+ * Two zones, of which the lower one may reach into the other. What lies between
+ * reserved ranges is free; what is deferred of it stays as it is. In larger cases, the
+ * fourth section is missing and the fifth is not mapped. The struct pages of the third
+ * reserved range are left to others.
+ */
+static void prepare_reserved(const struct boot_case *c, struct zone *zone)
+{
+	struct zone *lower = zone - 1;
+	unsigned long pfn, hole = c->start_pfn + 3 * PAGES_PER_SECTION;
+
+	lower->zone_start_pfn = c->start_pfn;
+	lower->spanned_pages = c->lower_pages + c->shared_pages;
+	lower->initialized = 1;
+	zone->zone_start_pfn += c->lower_pages;
+	zone->spanned_pages -= c->lower_pages;
+	max_low_pfn = ULONG_MAX;
+	node_set_online(c->node);
+	node->pgdat.first_deferred_pfn = c->start_pfn + c->early_pages;
+	for (pfn = c->start_pfn; pfn < c->start_pfn + c->early_pages; pfn++) {
+		int zid = zone_spans_pfn(lower, pfn) ? zone_idx(lower) : c->zone;
+
+		__init_single_page(pfn_to_page(pfn), pfn, zid, c->node);
+	}
+	if (c->nr_pages > 5 * PAGES_PER_SECTION) {
+		__pfn_to_section(hole)->section_mem_map = 0;
+		hole += PAGES_PER_SECTION;
+		memblock_mark_nomap(PFN_PHYS(hole), PFN_PHYS(PAGES_PER_SECTION));
+	}
+	if (c->nr_reserved > 2) {
+		unsigned long from = c->reserved[2][0], to = c->reserved[2][1];
+
+		memblock_reserved_mark_noinit(PFN_PHYS(from), PFN_PHYS(to - from));
 	}
 }
 
@@ -222,14 +260,19 @@ static void prepare(const struct boot_case *c, void *where)
 	start_padata();
 	if (c->what == BOOT_HUGETLB)
 		prepare_huge(c);
-	if (c->what != BOOT_DEFERRED)
+	if (c->what != BOOT_DEFERRED && c->what != BOOT_RESERVED)
 		return;
 	node->pgdat.nr_zones = c->zone + 1;
 	memblock_add_node(PFN_PHYS(c->start_pfn), PFN_PHYS(c->nr_pages), c->node, 0);
 	for (i = 0; i < c->nr_reserved; i++) {
 		memblock_reserve(PFN_PHYS(c->reserved[i][0]),
 				 PFN_PHYS(c->reserved[i][1] - c->reserved[i][0]));
-		reserve(c, c->reserved[i][0], c->reserved[i][1]);
+		if (c->what == BOOT_DEFERRED)
+			reserve(c, c->reserved[i][0], c->reserved[i][1]);
+	}
+	if (c->what == BOOT_RESERVED) {
+		prepare_reserved(c, zone);
+		return;
 	}
 	/* The kernel has initialised what it may look at behind the end. */
 	reserve(c, end_pfn, ALIGN(end_pfn, MAX_ORDER_NR_PAGES));
@@ -248,6 +291,8 @@ static void run(const struct boot_case *c)
 
 	if (c->what == BOOT_ONLINE)
 		online(c, zone);
+	else if (c->what == BOOT_RESERVED)
+		memblock_free_all();
 	else if (c->what == BOOT_HUGETLB)
 		hugetlb_bootmem_struct_page_init();
 	else
@@ -256,15 +301,17 @@ static void run(const struct boot_case *c)
 
 static unsigned long walk(const struct boot_case *c)
 {
-	struct zone *zone = zone_of(c);
+	struct zone *zone;
 	unsigned long nr = 0;
 	unsigned int order, t;
 	struct page *page;
 
-	for (order = 0; order < NR_PAGE_ORDERS; order++)
-		for (t = 0; t < MIGRATE_TYPES; t++)
-			list_for_each_entry(page, &zone->free_area[order].free_list[t], buddy_list)
-				nr += free_block(page, order, t);
+	for_each_zone(zone)
+		for (order = 0; order < NR_PAGE_ORDERS; order++)
+			for (t = 0; t < MIGRATE_TYPES; t++)
+				list_for_each_entry(page, &zone->free_area[order].free_list[t],
+						    buddy_list)
+					nr += free_block(page, order, t);
 	if (c->what == BOOT_HUGETLB)
 		nr += walk_huge(c);
 	state->totalram = totalram_pages();

@@ -80,6 +80,7 @@ REACHED = {
         "kasan-dev@googlegroups.com",
     ),
     "boot-memmap": ("rppt@kernel.org",),
+    "reserved-memmap": ("rppt@kernel.org",),
     "parallel-memmap": ("daniel.m.jordan@oracle.com", "linux-crypto@vger.kernel.org"),
     "online-memmap": ("david@kernel.org", "linux-cxl@vger.kernel.org"),
     "hugetlb-memmap": ("muchun.song@linux.dev",),

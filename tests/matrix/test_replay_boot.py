@@ -18,6 +18,7 @@ SHORT = (
     "wrong-refcount",
     "stale-next-link",
     "page-too-many",
+    "reserved-past-the-zone",
     "freed-at-the-head",
     "online-not-isolated",
     "huge-wrong-refcount",
@@ -36,7 +37,7 @@ def test_same_boot(lab: Lab, name: str) -> None:
     told = replay(made, "info").stdout
     assert ("check_pages=" in told) == (name not in ("debian", "default"))
     assert ("page_ref_set" in told) == (name == "trace")
-    for what in DRAINED:
+    for what in (*DRAINED, "reserved"):
         if what == "hugetlb" and name == "pageblock":
             done = replay(made, "matrix", what)
             assert done.returncode == 2 and "no huge pages" in done.stderr
@@ -109,7 +110,7 @@ def test_page_that_no_thread_frees_is_found(lab: Lab) -> None:
 
 
 RACES = [
-    (boot.BOOT, ["deferred"]),
+    (boot.BOOT, ["reserved"]),
     (boot.ONLINE, ["online"] * 2),
     (boot.HUGETLB, ["hugetlb"]),
 ]
