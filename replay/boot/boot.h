@@ -58,6 +58,9 @@ struct boot_side {
 	unsigned int zones[2];		/* ZONE_NORMAL, ZONE_MOVABLE */
 	unsigned int can_check;		/* check_pages can be switched on */
 	unsigned int has_hugetlb;
+	/* Where a struct page has its list head, and LIST_POISON1 and 2. */
+	unsigned long lru;
+	unsigned long list_poison[2];
 };
 
 #endif

@@ -16,7 +16,7 @@ MUTATIONS, FOUND, DISASSEMBLED = read_mutations("boot/mutations")
 # The others run in make test-all only.
 SHORT = (
     "wrong-refcount",
-    "stale-next-link",
+    "own-next-link-copied",
     "page-too-many",
     "reserved-past-the-zone",
     "freed-at-the-head",
