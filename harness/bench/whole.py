@@ -24,7 +24,10 @@ AT = re.compile(PRINTK)
 MONITOR = re.compile(
     r"^monitor: (?P<wall>\S+) s, on a CPU (?P<cpu>\S+) s, waiting for one (?P<waited>\S+) s; "
 )
+PART = re.compile(r"^part: (?P<of>\w+) (?P<function>\S+) (?P<calls>\d+) (?P<ms>\S+)$")
 FSDAX, DEVDAX = (DEVICES[0],), (DEVICES[1],)
+# So many functions are shown, those that take the longest, and these besides.
+LARGEST, COUNTED = 8, ("flush_tlb_all", "handle_mm_fault")
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,12 @@ def list_cases(rebinds: int) -> list[Case]:
     ):
         rebind = f"zdm.do=rebind,whole zdm.rebinds={rebinds} zdm.whole=namespace_again {word}"
         cases.append(Case(name, rebind, (*bind, "enable-namespace"), device))
+    for name, word, device in (
+        ("fsdax, map=dev", "dev", FSDAX),
+        ("devdax, map=mem", "mem", DEVDAX),
+    ):
+        words = f"zdm.do=rebind,parts,whole zdm.rebinds=1 zdm.map={word}"
+        cases.append(Case(name, words, (), device))
     return cases
 
 
@@ -73,6 +82,9 @@ def read_values(text: str, release: str) -> dict[str, list[float]]:
             add("fill", float(spoken.split()[1]) / 1000)
         elif spoken.startswith("ticks: "):
             ticks.append((now, float(spoken.split()[1])))
+        elif part := PART.match(spoken):
+            add(f"{part['of']} {part['function']}", float(part["ms"]))
+            add(f"{part['of']} {part['function']}()", int(part["calls"]))
         elif rebind := REBIND.match(spoken):
             add("memmap", float(rebind["memmap"]))
             add("whole bind", float(rebind["bind"]))
@@ -123,7 +135,8 @@ def boot_cases(
     """Boot each case, base and series in turn, and return an entry for each boot."""
     entries: list[dict[str, Any]] = []
     for index, case in enumerate(list_cases(options.rebinds)):
-        for number in range(1, boots + 1):
+        # Calls need no second boot.
+        for number in range(1, (boots if case.shown else 1) + 1):
             for name, kernel in zip(("base", "series"), pair, strict=True):
                 log = logs / f"whole-{index}-{number}-{name}.log"
                 values = boot_case(options, kernel, image, case, log)
@@ -133,22 +146,47 @@ def boot_cases(
     return entries
 
 
+def list_medians(entries: list[dict[str, Any]], case: str, kernel: str, what: str) -> list[float]:
+    """Return the median of each boot, 0 where it does not tell of this."""
+    return [
+        statistics.median(entry["values"].get(what, [0]))
+        for entry in entries
+        if (entry["case"], entry["kernel"]) == (case, kernel)
+    ]
+
+
+def format_parts(entries: list[dict[str, Any]], case: str, of: str) -> list[str]:
+    """Return which functions a bind or unbind spends its time in, and how often it calls them."""
+    told = {what for entry in entries if entry["case"] == case for what in entry["values"]}
+    names = {what.removesuffix("()") for what in told if what.startswith(f"{of} ")}
+    found = {
+        name: [
+            statistics.median(list_medians(entries, case, kernel, what))
+            for kernel in ("base", "series")
+            for what in (name, f"{name}()")
+        ]
+        for name in names
+    }
+    large = sorted(found, key=lambda name: -max(found[name][::2]))[:LARGEST]
+    more = [name for name in (f"{of} {one}" for one in COUNTED) if name not in large]
+    head = f"{f'{of}, {case}':40}{'base, ms':>12}{'calls':>9}{'series, ms':>14}{'calls':>9}"
+    lines = ["", head]
+    for name in [*large, *more]:
+        base, calls, series, others = found[name]
+        cells = f"{base:12.1f}{calls:9.0f}{series:14.1f}{others:9.0f}"
+        lines.append(f"{name.replace(of, ' ', 1):40}{cells}")
+    return lines
+
+
 def format_whole(entries: list[dict[str, Any]]) -> str:
     """Return the table: medians over boots of each boot's median, and their range."""
     lines = [
         f"{'boot':36}{'what':18}{'n':>4}{'base, ms':>21}{'series, ms':>21}{'ratio':>7}",
     ]
 
-    def pick(case: str, kernel: str, what: str) -> list[float]:
-        return [
-            statistics.median(entry["values"][what])
-            for entry in entries
-            if (entry["case"], entry["kernel"]) == (case, kernel)
-        ]
-
     for case, shown in {entry["case"]: entry["shown"] for entry in entries}.items():
         for what in shown:
-            both = [pick(case, kernel, what) for kernel in ("base", "series")]
+            both = [list_medians(entries, case, kernel, what) for kernel in ("base", "series")]
             cells = "".join(
                 f"{statistics.median(one):7.1f} ({min(one):.1f}-{max(one):.1f})".rjust(21)
                 for one in both
@@ -159,6 +197,18 @@ def format_whole(entries: list[dict[str, Any]]) -> str:
     def gather(what: str) -> list[float]:
         return [value for entry in entries for value in entry["values"].get(what, ())]
 
+    parts = [
+        line
+        for case in dict.fromkeys(entry["case"] for entry in entries if not entry["shown"])
+        for of in ("bind", "unbind")
+        for line in format_parts(entries, case, of)
+    ]
+    if parts:
+        parts[:0] = [
+            "",
+            "One bind and one unbind by the kernel's tracer: functions, without what it traces",
+            "below them. Calls are exact. What flushes, maps or unmaps times the hypervisor.",
+        ]
     share = [sum(gather(name)) / sum(gather("wall")) for name in ("cpu", "waited")]
     return "\n".join(
         [
@@ -170,5 +220,6 @@ def format_whole(entries: list[dict[str, Any]]) -> str:
             f"A fill of 256 MiB takes {statistics.median(gather('fill')):.1f} ms",
             f"in the guest and {statistics.median(gather('host fill')):.1f} on the host; "
             f"the timer ticks {statistics.median(gather('ticks')):.0f} times a second.",
+            *parts,
         ]
     )

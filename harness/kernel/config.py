@@ -95,13 +95,17 @@ LIKE_DEBIAN = dataclasses.replace(
     ),
 )
 # A kernel at CPL 3 under native/monitor.c has no bus, no firmware, no APIC and no hypervisor that
-# it knows of; it cannot move itself, and gets its persistent memory from the e820 map.
+# it knows of; it cannot move itself, and gets its persistent memory from the e820 map. The tracer
+# tells the parts of a bind. Until it is used, it is a NOP in each function, as with Debian.
 NATIVE = dataclasses.replace(
     MEASURED,
     name="native",
     lines=(
         "CONFIG_EXPERT=y",
         "CONFIG_X86_PMEM_LEGACY=y",
+        "CONFIG_FTRACE=y",
+        "CONFIG_FUNCTION_TRACER=y",
+        "CONFIG_FUNCTION_GRAPH_TRACER=y",
         *(
             f"# CONFIG_{name} is not set"
             for name in (

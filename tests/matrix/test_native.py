@@ -11,6 +11,7 @@ import pytest
 from support import Lab
 
 from harness.bench.measure import measure_boot
+from harness.bench.whole import read_values
 from harness.core.command import run, spawn
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
@@ -63,6 +64,19 @@ def test_registers_survive(lab: Lab, native: Build, tmp_path: Path) -> None:
     image = make_initramfs(lab.options, lab.trees.series, "registers", more)
     guest = Guest(native("series"), image, "native", words="zdm.do=registers")
     assert "zdm: registers: 0 lost" in boot_guest(guest, tmp_path / "log", lambda _: None, 60)
+
+
+@pytest.mark.full
+def test_parts(lab: Lab, native: Build, tmp_path: Path) -> None:
+    """The kernel's tracer counts what a bind and an unbind call, and times the fill."""
+    kernel, image = native("series"), make_initramfs(lab.options, lab.trees.series)
+    words = "zdm.do=rebind,parts zdm.rebinds=1"
+    guest = Guest(kernel, image, "native", 2, words, devices=DEVICES[:1])
+    found = read_values(boot_guest(guest, tmp_path / "log", lambda _: None, 120), kernel.release)
+    assert found["bind memmap_init_zone_device()"] == [1]
+    # Alone, and traced: the clock of the first counts jiffies.
+    assert found["bind memmap_init_zone_device"][0] < found["memmap"][0] + 3
+    assert found["unbind flush_tlb_all()"][0] > found["bind flush_tlb_all()"][0]
 
 
 def list_differences(base: bytes, series: bytes) -> set[tuple[int, int, int]]:
