@@ -156,7 +156,8 @@ def run_bench(options: Options) -> Path:
     """
     options = choose_native(options)
     devices = list_devices(options.arch)
-    need_memory(options.gib, devices)
+    # A native boot first binds each as raw, with a memmap in RAM.
+    need_memory(options.gib, devices * (1 + (options.accel == "native")))
     setup = make_setup(options)
     folder = options.name_result("bench")
     with keep_consoles(folder) as new:
