@@ -8,7 +8,6 @@
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/padata.h>
-#include <linux/sched/smt.h>
 #include <linux/sched/topology.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -17,6 +16,11 @@
 #include "replay.h"
 
 struct cpumask __cpu_online_mask, __cpu_possible_mask;
+/* Each CPU is a core, and all are of node 0. */
+struct cpumask __cpu_primary_thread_mask = { { [0 ... BITS_TO_LONGS(NR_CPUS) - 1] = ~0UL } };
+unsigned long __per_cpu_offset[NR_CPUS];
+/* Jobs that name no CPUs are those of boot. */
+enum system_states system_state;
 /* Each node has the same CPUs. */
 static struct cpumask node_mask;
 #ifdef CONFIG_CPUMASK_OFFSTACK
@@ -25,9 +29,8 @@ cpumask_var_t node_to_cpumask_map[] = { [0 ... MAX_NUMNODES - 1] = &node_mask };
 cpumask_var_t node_to_cpumask_map[MAX_NUMNODES];
 #endif
 struct workqueue_struct *system_dfl_wq;
-struct static_key_false sched_smt_present = STATIC_KEY_FALSE_INIT;
 /* Per CPU: see shim.h. Callers are on CPU 0. */
-int cpu_number;
+int cpu_number, numa_node;
 unsigned int __num_possible_cpus = NR_CPUS;
 #if NR_CPUS > BITS_PER_LONG
 /* A kernel that is built for thousands of CPUs learns at boot how many there can be. */
