@@ -25,16 +25,20 @@ TIMES = 10
 GIB = 4.5
 HELPERS = re.compile(r"helpers: (\w+): (\d+) queued, (\d+) started, (\d+) at a time")
 PLACE = re.compile(r"(queued|ran): (\w+): cpu (\d+) cache (\S+) node(\d+)")
-# Two nodes with 16 and 4 CPUs, of which each four share a last-level cache. QEMU gives those of a
-# die one in Intel's CPUs only.
-CPUS = "-smp 20,sockets=2,dies=4,cores=4,threads=1,maxcpus=32 -cpu max,vendor=GenuineIntel"
+# In other CPUs than Intel's, QEMU gives a die no last-level cache, and the kernel may not see which
+# threads share a core.
+INTEL = "-cpu max,vendor=GenuineIntel"
+# Two nodes with 16 and 8 CPUs, of which each four share a last-level cache.
+CPUS = f"-smp 24,sockets=2,dies=4,cores=4,threads=1,maxcpus=32 {INTEL}"
 # How many helpers were queued for a bind, how many of them started, and how many ran at a time.
 Helpers = tuple[int, int, int]
 
 
-def list_fsdax(number: int) -> tuple[Device, ...]:
-    """Return so many devices, all alike."""
-    return tuple(Device(f"nd_pmem-{index}", "nd_pmem", "fsdax", 2) for index in range(number))
+def list_fsdax(*nodes: int) -> tuple[Device, ...]:
+    """Return a device on each of these nodes, otherwise all alike."""
+    return tuple(
+        Device(f"nd_pmem-{index}", "nd_pmem", "fsdax", 2, node) for index, node in enumerate(nodes)
+    )
 
 
 def find_helpers(console: str) -> dict[str, list[Helpers]]:
@@ -46,16 +50,26 @@ def find_helpers(console: str) -> dict[str, list[Helpers]]:
 
 
 def boot_parallel(
-    options: Options, source: Path, kernel: Kernel, cpus: int, rebinds: int, words: str = ""
+    options: Options,
+    source: Path,
+    kernel: Kernel,
+    cpus: int,
+    rebinds: int,
+    words: str = "",
+    threads: int = 1,
 ) -> dict[str, list[Helpers]]:
     """Boot once with cpus processors; return the helpers by what guest/parallel calls the bind.
 
-    words are for the kernel's command line. Raises UserError as boot_guest() does.
+    words are for the kernel's command line, and a core has so many threads. Raises UserError as
+    boot_guest() does.
     """
     words = f"zdm.rebinds={rebinds} zdm.times={TIMES} zdm.map=mem {words}"
     # The last CPU is isolated, so what counts CPUs for helpers has a mask to read.
     words += f" isolcpus={cpus - 1}" * (cpus > 1)
-    boot = Boot("rebind,parallel", words, CONFIG, gib=GIB, devices=list_fsdax(2), cpus=cpus)
+    boot = Boot("rebind,parallel", words, CONFIG, gib=GIB, devices=list_fsdax(0, 0), cpus=cpus)
+    if threads > 1:
+        smp = f"-smp {cpus},sockets=1,cores={cpus // threads},threads={threads} {INTEL}"
+        boot = replace(boot, args=smp.split())
     console, _ = boot_once(options, source, kernel, f"parallel-{cpus}", boot)
     return find_helpers(console)
 
@@ -63,15 +77,15 @@ def boot_parallel(
 def boot_spread(
     options: Options, source: Path, kernel: Kernel
 ) -> tuple[dict[str, list[Helpers]], list[tuple[str, str, int, str, int]]]:
-    """Boot once with four caches; return the helpers by bind, and where each was queued and ran.
+    """Boot once with six caches; return the helpers by bind, and where each was queued and ran.
 
     The latter are, of each helper: "queued" or "ran", the bind, CPU, the CPUs that share its cache,
     and its node. Raises UserError as boot_guest() does.
     """
     words = f"zdm.rebinds=1 zdm.times={TIMES} zdm.map=mem"
-    devices = list_fsdax(8)
+    devices = list_fsdax(*[0] * 7, 1)
     boot = Boot(
-        "rebind,spread", words, CONFIG, gib=GIB, devices=devices, ram_gib=4, cpus=20, nodes=2
+        "rebind,spread", words, CONFIG, gib=GIB, devices=devices, ram_gib=4, cpus=24, nodes=2
     )
     boot = replace(boot, args=CPUS.split())
     console, _ = boot_once(options, source, kernel, "spread", boot)

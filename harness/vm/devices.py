@@ -13,12 +13,13 @@ MEMMAP_GIB = STRUCT_PAGE / PAGE
 
 @dataclass(frozen=True)
 class Device:
-    """A namespace: its name in tables, its driver, its mode in ndctl, its alignment in MiB."""
+    """A namespace: its name in tables, driver, mode in ndctl, alignment in MiB, and NUMA node."""
 
     name: str
     driver: str
     mode: str
     align_mib: int
+    node: int = 0
 
     def __str__(self) -> str:
         """Return the device in the form that guest/rebind reads."""

@@ -104,10 +104,11 @@ class Guest:
             command += ["-object", f"memory-backend-ram,id=ram{node},size={size}M,reserve=off"]
             command += ["-numa", f"node,nodeid={node},memdev=ram{node}"] * (self.nodes > 1)
         command += ["-nodefaults", "-display", "none", "-no-reboot", *self.args]
-        for index in range(number):
+        for index, one in enumerate(self.devices):
             backend = f"memory-backend-ram,id=memory{index},size={self.gib}G,reserve=off"
             command += ["-object", backend]
-            command += ["-device", f"nvdimm,id=nvdimm{index},memdev=memory{index}"]
+            device = f"nvdimm,id=nvdimm{index},memdev=memory{index}"
+            command += ["-device", device + f",node={one.node}" * bool(one.node)]
         if machine.firmware:
             command += ["-bios", machine.firmware]
         if self.accel == "icount":

@@ -17,7 +17,15 @@ ALONE = ("bound_by_one_cpu", "bound_from_a_cpuset", "bound_nicely", "with_memmap
 @pytest.mark.parametrize("cpus", [1, 8, 9])
 def test_helpers(lab: Lab, cpus: int) -> None:
     kernel, rebinds = lab.kernel("series", parallel.CONFIG), REBINDS if cpus == 9 else 1
-    judge(parallel.boot_parallel(lab.options, lab.trees.series, kernel, cpus, rebinds), cpus)
+    judge(parallel.boot_parallel(lab.options, lab.trees.series, kernel, cpus, rebinds), cpus - 1)
+
+
+@pytest.mark.full
+def test_helpers_count_cores(lab: Lab) -> None:
+    kernel = lab.kernel("series", parallel.CONFIG)
+    # Of one core, only the second thread is isolated.
+    helpers = parallel.boot_parallel(lab.options, lab.trees.series, kernel, 16, 1, threads=2)
+    judge(helpers, 8)
 
 
 @pytest.mark.full
@@ -26,13 +34,13 @@ def test_helpers_with_kasan(lab: Lab) -> None:
     lines = (*checker.config.lines, *parallel.CONFIG.lines)
     config = replace(checker.config, name=f"{checker.config.name}-caches", lines=lines)
     head = lab.options, lab.trees.series, lab.kernel("series", config)
-    judge(parallel.boot_parallel(*head, 9, 1, checker.words), 9)
+    judge(parallel.boot_parallel(*head, 9, 1, checker.words), 8)
 
 
-def judge(helpers: dict[str, list[parallel.Helpers]], cpus: int) -> None:
+def judge(helpers: dict[str, list[parallel.Helpers]], cores: int) -> None:
     """Fail unless each way to bind had the helpers that it may have."""
-    # A quarter of the CPUs that are not isolated gets a thread, and one of them is the caller.
-    wanted = max((cpus - 1) // 4, 1) - 1
+    # A quarter of the cores that are not isolated gets a thread, and one of them is the caller.
+    wanted = max(cores // 4, 1) - 1
     # By a task, and by a worker.
     for way in ("rebind", "bound_by_a_worker", "with_memmap_in_ram"):
         [(queued, started, _)] = helpers[way]
@@ -66,4 +74,8 @@ def test_helpers_are_spread(lab: Lab) -> None:
             assert len(set(queued[first : first + wanted])) == wanted
         assert len(set(ran)) >= wanted
     assert len(helpers["all_at_once"]) == parallel.TIMES
-    assert 0 < max(most for *_, most in helpers["all_at_once"]) <= wanted
+    # Of node 1's eight CPUs, one helps to bind its device, whatever node 0 is doing.
+    assert wanted < max(queued for queued, *_ in helpers["all_at_once"])
+    assert 0 < max(most for *_, most in helpers["all_at_once"]) <= wanted + 1
+    nodes = [node for what, by, *_, node in places if (what, by) == ("queued", "all_at_once")]
+    assert nodes.count(1) == parallel.TIMES
