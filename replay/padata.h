@@ -30,7 +30,9 @@ cpumask_var_t node_to_cpumask_map[MAX_NUMNODES];
 #endif
 struct workqueue_struct *system_dfl_wq;
 /* Per CPU: see shim.h. Callers are on CPU 0. */
-int cpu_number, numa_node;
+int cpu_number;
+/* Where mm/page_alloc.o is linked, it has one. */
+int numa_node __weak;
 unsigned int __num_possible_cpus = NR_CPUS;
 #if NR_CPUS > BITS_PER_LONG
 /* A kernel that is built for thousands of CPUs learns at boot how many there can be. */
