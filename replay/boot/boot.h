@@ -11,7 +11,7 @@
 /* Which function runs. */
 enum boot_what {
 	BOOT_DEFERRED,		/* deferred_init_memmap(): initialise and free */
-	BOOT_RESERVED,		/* memblock_free_all(): reserved memory, in two zones */
+	BOOT_RESERVED,		/* memblock_free_all(): reserved memory */
 	BOOT_ONLINE,		/* online_pages(), for each memory block */
 	BOOT_HUGETLB,		/* hugetlb_bootmem_struct_page_init(): pages of 1 GiB */
 	NR_BOOT
@@ -29,13 +29,9 @@ struct boot_case {
 	unsigned long block_pages;
 	unsigned long memmap_pages;
 	unsigned int callback;		/* a driver decides page by page */
-	/*
-	 * BOOT_RESERVED: how many pages, from start_pfn on, boot has initialised early,
-	 * belong to the lower zone, which precedes the case's, and belong to both.
-	 */
-	unsigned long early_pages;
+	/* BOOT_RESERVED: how many pages, from start_pfn on, belong to a lower zone, and to which. */
 	unsigned long lower_pages;
-	unsigned long shared_pages;
+	unsigned int lower_zone;
 	/* Memory that is not free, from one pfn to another. */
 	unsigned int nr_reserved;
 	unsigned long reserved[BOOT_MAX_RESERVED][2];

@@ -98,17 +98,6 @@ static bool online_case(unsigned long number, struct boot_case *c)
 	return number < 4;
 }
 
-/* Some, or none, initialised early; a lower zone, or none, which reaches into the other. */
-static void place_zones(struct boot_case *c, unsigned long early, unsigned long lower,
-			unsigned long shared)
-{
-	unsigned long most = c->nr_pages - c->nr_pages % layout->pages_per_section;
-
-	c->early_pages = early < most ? early : most;
-	c->lower_pages = lower;
-	c->shared_pages = shared < c->nr_pages - lower ? shared : c->nr_pages - lower;
-}
-
 static void place_huge_pages(struct boot_case *c, unsigned long pages, unsigned long at)
 {
 	c->nr_pages = pages * (GIB >> layout->page_shift);
@@ -141,9 +130,10 @@ static bool matrix_case(unsigned long number, struct boot_case *c)
 	c->nr_pages = lengths[number % 4];
 	number /= 4;
 	if (c->what == BOOT_RESERVED) {
-		place_zones(c, number & 1 ? 2 * section : 0, number & 2 ? c->nr_pages / 3 + 5 : 0,
-			    number & 2 ? 3000 : 0);
-		number /= 4;
+		/* One zone; two; two, and those between them are empty. */
+		c->lower_pages = number % 3 ? c->nr_pages / 3 + 5 : 0;
+		c->lower_zone = number % 3 == 1 ? c->zone - 1 : 0;
+		number /= 3;
 	}
 	c->start_pfn = START_PFN + (number & 1 ? 7 * section : 0);
 	pattern = number / 2;
@@ -179,9 +169,10 @@ static void random_case(uint64_t seed, unsigned long number, struct boot_case *c
 	/* The zone ends anywhere; it starts where a section does, as what is deferred. */
 	if (!below(&state, 3))
 		c->nr_pages -= below(&state, section);
-	if (c->what == BOOT_RESERVED)
-		place_zones(c, below(&state, 3) * section, below(&state, c->nr_pages),
-			    below(&state, 2) * below(&state, c->nr_pages));
+	if (c->what == BOOT_RESERVED && below(&state, 4)) {
+		c->lower_pages = below(&state, c->nr_pages);
+		c->lower_zone = below(&state, c->zone);
+	}
 	for (pfn = c->start_pfn; below(&state, 8); ) {
 		unsigned long from = pfn + below(&state, 1UL << below(&state, 16));
 		unsigned long to = from + 1 + below(&state, 1UL << below(&state, 14));

@@ -27,6 +27,7 @@
 #include "../padata.h"
 #include "../node.h"
 
+bool early_page_ext;
 unsigned long highest_memmap_pfn;
 atomic_t __num_online_cpus = ATOMIC_INIT(1);
 int sysctl_min_unmapped_ratio = 1, sysctl_min_slab_ratio = 5;
@@ -105,30 +106,40 @@ static void reserve(const struct boot_case *c, unsigned long pfn, unsigned long 
 	}
 }
 
+/* As boot does for each zone. The kernel decides what it defers. */
+static void start_zone(const struct boot_case *c, unsigned int zid, unsigned long start_pfn,
+		       unsigned long nr_pages)
+{
+	struct zone *zone = &node->pgdat.node_zones[zid];
+
+	zone->spanned_pages = nr_pages;
+	zone->present_pages = nr_pages;
+	init_currently_empty_zone(zone, start_pfn, nr_pages);
+	memmap_init_range(nr_pages, c->node, zid, start_pfn, start_pfn + nr_pages, MEMINIT_EARLY,
+			  NULL, MIGRATE_MOVABLE, false);
+}
+
 /*
- * Two zones, of which the lower one may reach into the other. What lies between
+ * One zone or two, of which the last ends where the node does. What lies between
  * reserved ranges is free; what is deferred of it stays as it is. In larger cases, the
  * fourth section is missing and the fifth is not mapped. The struct pages of the third
  * reserved range are left to others.
  */
-static void prepare_reserved(const struct boot_case *c, struct zone *zone)
+static void prepare_reserved(const struct boot_case *c)
 {
-	struct zone *lower = zone - 1;
-	unsigned long pfn, hole = c->start_pfn + 3 * PAGES_PER_SECTION;
+	unsigned long hole = c->start_pfn + 3 * PAGES_PER_SECTION;
 
-	lower->zone_start_pfn = c->start_pfn;
-	lower->spanned_pages = c->lower_pages + c->shared_pages;
-	lower->initialized = 1;
-	zone->zone_start_pfn += c->lower_pages;
-	zone->spanned_pages -= c->lower_pages;
 	max_low_pfn = ULONG_MAX;
 	node_set_online(c->node);
-	node->pgdat.first_deferred_pfn = c->start_pfn + c->early_pages;
-	for (pfn = c->start_pfn; pfn < c->start_pfn + c->early_pages; pfn++) {
-		int zid = zone_spans_pfn(lower, pfn) ? zone_idx(lower) : c->zone;
-
-		__init_single_page(pfn_to_page(pfn), pfn, zid, c->node);
-	}
+	node->pgdat.nr_zones = 0;
+	node->pgdat.node_spanned_pages = c->nr_pages;
+	node->pgdat.first_deferred_pfn = ULONG_MAX;
+	/* defer_init() counts the pages of a zone, and starts anew at one that ends elsewhere. */
+	memmap_init_range(1, c->node, c->zone, c->start_pfn, c->start_pfn + c->nr_pages + 1,
+			  MEMINIT_EARLY, NULL, MIGRATE_MOVABLE, false);
+	if (c->lower_pages)
+		start_zone(c, c->lower_zone, c->start_pfn, c->lower_pages);
+	start_zone(c, c->zone, c->start_pfn + c->lower_pages, c->nr_pages - c->lower_pages);
 	if (c->nr_pages > 5 * PAGES_PER_SECTION) {
 		__pfn_to_section(hole)->section_mem_map = 0;
 		hole += PAGES_PER_SECTION;
@@ -271,7 +282,7 @@ static void prepare(const struct boot_case *c, void *where)
 			reserve(c, c->reserved[i][0], c->reserved[i][1]);
 	}
 	if (c->what == BOOT_RESERVED) {
-		prepare_reserved(c, zone);
+		prepare_reserved(c);
 		return;
 	}
 	/* The kernel has initialised what it may look at behind the end. */

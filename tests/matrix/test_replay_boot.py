@@ -18,7 +18,7 @@ SHORT = (
     "wrong-refcount",
     "own-next-link-copied",
     "page-too-many",
-    "reserved-past-the-zone",
+    "reserved-in-another-zone",
     "freed-at-the-head",
     "online-not-isolated",
     "huge-wrong-refcount",
