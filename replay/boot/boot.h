@@ -29,7 +29,7 @@ struct boot_case {
 	unsigned long block_pages;
 	unsigned long memmap_pages;
 	unsigned int callback;		/* a driver decides page by page */
-	/* BOOT_RESERVED: how many pages, from start_pfn on, belong to a lower zone, and to which. */
+	/* BOOT_RESERVED: how many pages, from start_pfn on, are of a lower zone, and of which. */
 	unsigned long lower_pages;
 	unsigned int lower_zone;
 	/* Memory that is not free, from one pfn to another. */
