@@ -55,8 +55,8 @@ def add_zone_device(config: KernelConfig) -> KernelConfig:
     """Return a configuration with ZONE_DEVICE, where the architecture has it."""
     if config.tools.architecture in WITHOUT_ZONE_DEVICE:
         return config
-    fragments, lines = (ZONE_DEVICE, *config.fragments), (*config.lines, "CONFIG_FS_DAX=y")
-    return replace(config, fragments=fragments, lines=lines)
+    lines = (*config.lines, "CONFIG_FS_DAX=y", "CONFIG_DEV_DAX=y")
+    return replace(config, fragments=(ZONE_DEVICE, *config.fragments), lines=lines)
 
 
 WIDE = "64BIT"
