@@ -52,10 +52,8 @@ RUNS = {
     },
     "Zen 3": dict.fromkeys(("replay", "parallel", "demotion", "copy"), "2026-11-24-zen-3")
     | dict.fromkeys(("boot", "online", "hugetlb"), "2026-11-24-zen-3-range"),
-    ZEN_4: dict.fromkeys(
-        ("replay", "online", "hugetlb", "parallel", "demotion"), "2026-11-25-zen-4"
-    )
-    | dict.fromkeys(("boot", "reserved"), "2026-11-25-zen-4-boot")
+    ZEN_4: dict.fromkeys(("replay", "parallel", "demotion"), "2026-11-25-zen-4")
+    | dict.fromkeys(("boot", "reserved", "online", "hugetlb"), "2026-11-25-zen-4-boot")
     | {"copy": "2026-11-25-zen-4-copy", "bind": "2026-11-25-zen-4-bind"}
     | {"bench": "2026-11-25-zen-4-native"},
     "Zen 5": dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
