@@ -26,8 +26,6 @@ FALSE = re.compile(
     r"|AVOID_EXTERNS: "
     # Debian's source has no history that would know the commits.
     r"|UNKNOWN_COMMIT_ID: "
-    # Macros make the names of the kernel's page flags, so checkpatch.pl does not know them.
-    r"|CAMELCASE: Avoid CamelCase: <__SetPage\w+>"
 )
 
 
