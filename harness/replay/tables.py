@@ -53,7 +53,7 @@ RUNS = {
     "Zen 3": dict.fromkeys(("replay", "parallel", "demotion", "copy"), "2026-11-24-zen-3")
     | dict.fromkeys(("boot", "online", "hugetlb"), "2026-11-24-zen-3-range"),
     ZEN_4: dict.fromkeys(("replay", "parallel", "demotion"), "2026-11-25-zen-4")
-    | dict.fromkeys(("boot", "reserved", "online", "hugetlb"), "2026-11-25-zen-4-boot")
+    | dict.fromkeys(("boot", "online", "hugetlb"), "2026-11-25-zen-4-boot")
     | {"copy": "2026-11-25-zen-4-copy", "bind": "2026-11-25-zen-4-bind"}
     | {"bench": "2026-11-25-zen-4-native"},
     "Zen 5": dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
@@ -157,12 +157,12 @@ def list_whole() -> list[Row]:
     parts = ("map", "fill", "unmap")
     rows: list[Row] = [("100 GiB", "", *parts, "before / after")]
     for thunk, safe_ret in (("", 0), (", Safe RET", 1)):
-        for what, order in {"order 0": 0, "2 MiB": 9, "1 GiB": 18}.items():
+        for what, order in BINDS.items():
             result = find_one(ZEN_4, "bind", **name_bind(order, init_on_alloc=1, safe_ret=safe_ret))
             for when, kernel in (("before", "base"), ("after", "series")):
                 times = (f"{find_time(result, kernel, part):.1f}" for part in PARTS)
                 gain = "" if kernel == "base" else find_ratio(result, "base", "series")
-                name = what + thunk if kernel == "base" else ""
+                name = what.split(",")[0] + thunk if kernel == "base" else ""
                 rows.append((name, when, *times, gain))
     return rows
 
@@ -309,8 +309,8 @@ def list_reserved() -> list[Row]:
     """Return the times of reserved memory; older records of make replay-boot lack it."""
     raced = (
         (cpu, f"reserved, {result['gib']} GiB", result)
-        for cpu in list_cpus("reserved")
-        for result in read_samples(RUNS[cpu]["reserved"], "boot")["results"]
+        for cpu in list_cpus("boot")
+        for result in load(cpu, "boot")["results"]
         if result["what"] == "reserved"
     )
     return list_times("what", raced)
