@@ -151,7 +151,7 @@ list:
 	$(SYSTEM_PYTHON) tests.list_cells
 
 config:
-	$(SYSTEM_PYTHON) checks.cells
+	@PYTHONPATH=tests /usr/bin/python3 -B -m cells.configs
 
 clean:
 	$(SYSTEM_PYTHON) harness.clean

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from checks import kunit
-from checks.boots import Boot, boot_once
-from checks.compile import EVERY_TEST, X86_64
-from checks.warnings import find_warnings
+from cells import kunit
+from cells.boots import Boot, boot_once
+from cells.compile import EVERY_TEST, X86_64
+from cells.warnings import find_warnings
 from harness.core.cache import digest, digest_harness, keep
 from harness.core.command import git
 from harness.core.options import Options

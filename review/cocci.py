@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 from pathlib import Path
 
-from checks.compile import list_touched
-from checks.warnings import find_added, strip_lines
+from cells.compile import list_touched
+from cells.warnings import find_added, strip_lines
 from harness.core.cache import scratch
 from harness.core.command import run
 from harness.core.options import Options

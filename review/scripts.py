@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from checks.compile import list_touched
-from checks.warnings import find_added, strip_lines
+from cells.compile import list_touched
+from cells.warnings import find_added, strip_lines
 from harness.core.command import git, run
 from harness.core.errors import UserError
 from harness.kernel.tree import Trees

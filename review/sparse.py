@@ -5,7 +5,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from checks.compile import X86_64, add_zone_device, compile_both
+from cells.compile import X86_64, add_zone_device, compile_both
 from harness.core.command import run
 from harness.core.options import Options
 from harness.core.progress import announce

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from checks.compile import X86_64, Compilation, add_zone_device
+from cells.compile import X86_64, Compilation, add_zone_device
 from harness.core.cache import replace, scratch
 from harness.core.command import git
 from harness.core.debian import Apt

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support import Lab
 
 from harness.core import command, folders, options
 from harness.kernel import export, source
+from support import Builder
 
 sys.dont_write_bytecode = True
 
@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of the real trees as cells of the matrix."""
     for item in items:
-        if "lab" in getattr(item, "fixturenames", ()):
+        if "builder" in getattr(item, "fixturenames", ()):
             item.add_marker("cell")
 
 
@@ -45,14 +45,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture(scope="session")
-def lab() -> Iterator[Lab]:
+def builder() -> Iterator[Builder]:
     """The real trees, with the build folder locked until the last test.
 
     Each test names its own architecture and configuration: ARCH= and CONFIG= are for others.
     """
     found = options.read_options({**os.environ, "ARCH": "", "CONFIG": ""})
     with folders.lock_build(found.build):
-        yield Lab(found)
+        yield Builder(found)
 
 
 @pytest.fixture

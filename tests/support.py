@@ -71,7 +71,7 @@ build_replay = functools.cache(Program.build)
 build_pair = functools.cache(Program.build_pair)
 
 
-class Lab:
+class Builder:
     """The options of a run, both trees, and what is built of them. A missing tool skips a test."""
 
     def __init__(self, options: Options) -> None:

@@ -12,7 +12,7 @@ from harness.core.folders import ROOT
 
 KEY_DIGITS = 12
 # The folders with the code and data of the harness. A result depends on them and on the kernel.
-CODE = ("harness", "checks", "review", "configs", "guest", "replay", "probes")
+CODE = ("harness", "tests/cells", "review", "configs", "guest", "replay", "probes")
 
 
 def digest(*parts: str | bytes) -> str:

@@ -2,10 +2,10 @@
 """What the series touches compiles without a new warning with W=1, on each architecture."""
 
 import pytest
-from support import Lab, need
 
-from checks import compile
+from cells import compile
 from harness.kernel.config import KernelConfig
+from support import Builder, need
 
 X86_64 = compile.add_zone_device(compile.X86_64)
 CELLS = [
@@ -18,14 +18,16 @@ CELLS = [
 
 @pytest.mark.full
 @pytest.mark.parametrize("config", CELLS)
-def test_no_new_warning(lab: Lab, config: KernelConfig) -> None:
+def test_no_new_warning(builder: Builder, config: KernelConfig) -> None:
     need(config.missing())
-    old, new, added = compile.compile_both(lab.options, lab.trees, config)
+    old, new, added = compile.compile_both(builder.options, builder.trees, config)
     assert added == []
     assert set(old) <= set(new)
     assert {"mm/mm_init.o", "mm/page_alloc.o", "lib/tests/memcpy_nt_kunit.o"} <= set(new)
     # x86-64 with ZONE_DEVICE must compile every file that the series touches but other machines'.
-    touched = compile.Compilation(lab.options, lab.trees, lab.trees.series, config).files
+    touched = compile.Compilation(
+        builder.options, builder.trees, builder.trees.series, config
+    ).files
     here = [file for file in touched if file.startswith("arch/x86/") or file[:5] != "arch/"]
     assert len(new) == len(here) or config != X86_64
 
@@ -35,9 +37,13 @@ def test_no_new_warning(lab: Lab, config: KernelConfig) -> None:
     ("folder", "config"),
     [pytest.param(*one, id=one[1].name) for one in compile.SANITIZERS],
 )
-def test_no_new_warning_in_test_of_sanitizer(lab: Lab, folder: str, config: KernelConfig) -> None:
-    files = compile.list_touched(lab.trees, folder)
+def test_no_new_warning_in_test_of_sanitizer(
+    builder: Builder, folder: str, config: KernelConfig
+) -> None:
+    files = compile.list_touched(builder.trees, folder)
     objects = [f"{file.removesuffix('c')}o" for file in files]
     need(config.missing())
-    made = compile.compile_both(lab.options, lab.trees, compile.add_zone_device(config), files)
+    made = compile.compile_both(
+        builder.options, builder.trees, compile.add_zone_device(config), files
+    )
     assert objects and made == (objects, objects, [])

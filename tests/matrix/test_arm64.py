@@ -4,11 +4,12 @@
 import dataclasses
 
 import pytest
-from support import Lab, need_machine
+
+from support import Builder, need_machine
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", ["base", "series"])
-def test_boot_and_rebind(lab: Lab, name: str) -> None:
+def test_boot_and_rebind(builder: Builder, name: str) -> None:
     need_machine("arm64")
-    lab.rebind(name, dataclasses.replace(lab.options, arch="arm64", accel="tcg"))
+    builder.rebind(name, dataclasses.replace(builder.options, arch="arm64", accel="tcg"))

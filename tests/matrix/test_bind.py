@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 import pytest
-from support import Lab, choose, fail_if
 
-from checks import boot_memory, boots, sanitizers
+from cells import boot_memory, boots, sanitizers
+from support import Builder, choose, fail_if
 
 LINES = ("X86_PMEM_LEGACY", "FAULT_INJECTION", "FAULT_INJECTION_DEBUG_FS", "FAIL_PAGE_ALLOC")
 ASKED = tuple(f"CONFIG_{line}=y" for line in LINES)
@@ -44,14 +44,14 @@ BOOTS = {
 
 
 @pytest.mark.parametrize("name", choose(BOOTS, ["short"]))
-def test_bind(lab: Lab, name: str) -> None:
-    kernel = lab.kernel("series", BOOTS[name].config)
-    fail_if(boots.check(lab.options, lab.trees.series, kernel, f"bind-{name}", BOOTS[name]))
+def test_bind(builder: Builder, name: str) -> None:
+    kernel = builder.kernel("series", BOOTS[name].config)
+    fail_if(boots.check(builder.options, builder.trees.series, kernel, f"bind-{name}", BOOTS[name]))
 
 
 @pytest.mark.full
-def test_bind_with_kasan(lab: Lab) -> None:
+def test_bind_with_kasan(builder: Builder) -> None:
     checker, boot = sanitizers.CHECKERS["kasan-ubsan"], cycle("zdm.rounds=1")
-    kernel = lab.kernel("series", checker.config)
-    told = sanitizers.boot_checked(lab.options, checker, kernel, lab.trees, "bind", boot)
-    fail_if(boots.explain(lab.trees.series, *told, boot.scripts))
+    kernel = builder.kernel("series", checker.config)
+    told = sanitizers.boot_checked(builder.options, checker, kernel, builder.trees, "bind", boot)
+    fail_if(boots.explain(builder.trees.series, *told, boot.scripts))

@@ -4,10 +4,10 @@
 from pathlib import Path
 
 import pytest
-from support import Lab
 
 from harness.core import folders
 from review import scripts
+from support import Builder
 
 SOURCES = sorted(
     path
@@ -27,6 +27,6 @@ MEANT = (
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_checkpatch_of_our_c(source: Path, lab: Lab) -> None:
+def test_checkpatch_of_our_c(source: Path, builder: Builder) -> None:
     ignored = f"--ignore={KERNEL_ONLY},{MEANT}"
-    assert scripts.run_checkpatch(lab.trees.base, source, "--file", ignored) == []
+    assert scripts.run_checkpatch(builder.trees.base, source, "--file", ignored) == []

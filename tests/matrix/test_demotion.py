@@ -5,26 +5,26 @@ A copy that takes a machine check at a load is given up, and the kernel goes on.
 """
 
 import pytest
-from support import Lab, fail_if
 
-from checks import boots, demotion, machine_check
+from cells import boots, demotion, machine_check
 from harness.core import errors
+from support import Builder, fail_if
 
 pytestmark = [pytest.mark.full, pytest.mark.parametrize("name", ["base", "series"])]
 
 
-def test_demotion(lab: Lab, name: str) -> None:
-    kernel = lab.kernel(name, demotion.BOOT.config)
-    fail_if(boots.check(lab.options, lab.trees.series, kernel, "demotion", demotion.BOOT))
+def test_demotion(builder: Builder, name: str) -> None:
+    kernel = builder.kernel(name, demotion.BOOT.config)
+    fail_if(boots.check(builder.options, builder.trees.series, kernel, "demotion", demotion.BOOT))
 
 
-def test_machine_check_with_a_plain_fixup(lab: Lab, name: str) -> None:
-    kernel = lab.kernel(name, demotion.BOOT.config)
+def test_machine_check_with_a_plain_fixup(builder: Builder, name: str) -> None:
+    kernel = builder.kernel(name, demotion.BOOT.config)
     with pytest.raises(errors.UserError, match="Kernel panic") as caught:
-        machine_check.boot(lab.options, lab.trees.series, kernel, plain=True)
+        machine_check.boot(builder.options, builder.trees.series, kernel, plain=True)
     assert "Data load in unrecoverable area of kernel" in "\n".join(caught.value.shown)
 
 
-def test_machine_check(lab: Lab, name: str) -> None:
-    kernel = lab.kernel(name, demotion.BOOT.config)
-    fail_if(machine_check.boot(lab.options, lab.trees.series, kernel))
+def test_machine_check(builder: Builder, name: str) -> None:
+    kernel = builder.kernel(name, demotion.BOOT.config)
+    fail_if(machine_check.boot(builder.options, builder.trees.series, kernel))

@@ -9,11 +9,11 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from support import PATCHES, Lab
 
-from checks import warnings
+from cells import warnings
 from harness.core import command, progress
 from harness.kernel import tree
+from support import PATCHES, Builder
 
 pytestmark = pytest.mark.full
 
@@ -38,23 +38,23 @@ def added(trees: tree.Trees, base: str, series: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def docs(lab: Lab) -> tuple[Path, list[str]]:
+def docs(builder: Builder) -> tuple[Path, list[str]]:
     """The HTML folder of the series, and what Sphinx said that it did not say of the base.
 
     Both are built from scratch: Sphinx says nothing about a page that it built before. Without
     Sphinx, make succeeds, and the tests of the pages fail.
     """
     said = []
-    for source in (lab.trees.base, lab.trees.series):
-        out = lab.options.build / f"docs/{source.name}"
+    for source in (builder.trees.base, builder.trees.series):
+        out = builder.options.build / f"docs/{source.name}"
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(parents=True)
         what = f"htmldocs of {FOLDERS} ({source.name})"
         progress.announce(what)
         make = ["make", "--no-print-directory", f"O={out}", "htmldocs"]
-        make += [f"SPHINXDIRS={FOLDERS}", f"SPHINXOPTS=-j{lab.options.jobs}"]
+        make += [f"SPHINXDIRS={FOLDERS}", f"SPHINXOPTS=-j{builder.options.jobs}"]
         said.append(command.run(make, what, log=out / "log", env=ENVIRONMENT, cwd=source))
-    return out / "Documentation/output", added(lab.trees, *said)
+    return out / "Documentation/output", added(builder.trees, *said)
 
 
 def test_no_new_warning_from_sphinx(docs: tuple[Path, list[str]]) -> None:
@@ -72,10 +72,10 @@ def test_there_is_a_page() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page_is_rendered(lab: Lab, docs: tuple[Path, list[str]], page: str) -> None:
+def test_page_is_rendered(builder: Builder, docs: tuple[Path, list[str]], page: str) -> None:
     """The page has its title, and the folder's index lists it under that title."""
     html = docs[0] / Path(page).relative_to("Documentation").with_suffix(".html")
-    title = re.search(r"^=+\n(.+)\n=+$", (lab.trees.series / page).read_text(), re.M)
+    title = re.search(r"^=+\n(.+)\n=+$", (builder.trees.series / page).read_text(), re.M)
     assert title
     assert title[1] in re.findall(r"<h1>([^<]+)<", unescape(html.read_text()))
     index = unescape((html.parent / "index.html").read_text())
@@ -85,9 +85,9 @@ def test_page_is_rendered(lab: Lab, docs: tuple[Path, list[str]], page: str) -> 
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page_names_what_exists(lab: Lab, page: str) -> None:
+def test_page_names_what_exists(builder: Builder, page: str) -> None:
     """The series' tree has each function and each option that a page mentions."""
-    series = lab.trees.series
+    series = builder.trees.series
     mentioned = [match[1] or match[2] for match in MENTIONED.finditer((series / page).read_text())]
     assert mentioned
     functions = command.git(
@@ -97,9 +97,9 @@ def test_page_names_what_exists(lab: Lab, page: str) -> None:
     assert sorted(set(mentioned) - set(functions) - {f"CONFIG_{name}" for name in symbols}) == []
 
 
-def test_no_new_broken_reference(lab: Lab) -> None:
+def test_no_new_broken_reference(builder: Builder) -> None:
     def said(where: Path) -> str:
         script = "tools/docs/documentation-file-ref-check"
         return command.run([script], script, cwd=where, env=ENVIRONMENT)
 
-    assert added(lab.trees, said(lab.trees.base), said(lab.trees.series)) == []
+    assert added(builder.trees, said(builder.trees.base), said(builder.trees.series)) == []

@@ -2,9 +2,9 @@
 """FORTIFY_SOURCE rejects a memcpy_nt() past an object's end, by the kernel's build-time tests."""
 
 import pytest
-from support import Lab, choose, need
 
-from checks import compile
+from cells import compile
+from support import Builder, choose, need
 
 KINDS = ("read_overflow2", "read_overflow2_field", "write_overflow", "write_overflow_field")
 # x86-64 has its own memcpy_nt(). The others fall back to memcpy().
@@ -14,9 +14,11 @@ TARGETS = {
 
 
 @pytest.mark.parametrize("name", choose(TARGETS, ("x86_64",)))
-def test_overflow_is_rejected(lab: Lab, name: str) -> None:
+def test_overflow_is_rejected(builder: Builder, name: str) -> None:
     need(TARGETS[name].missing())
-    kernel = compile.Compilation(lab.options, lab.trees, lab.trees.series, TARGETS[name])
+    kernel = compile.Compilation(
+        builder.options, builder.trees, builder.trees.series, TARGETS[name]
+    )
     logs = kernel.out / "lib/test_fortify"
     for old in logs.glob("*-memcpy_nt.log"):
         old.unlink()

@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
-from support import Lab
 
-from checks import boots
+from cells import boots
 from harness.core import errors
+from support import Builder
 
 PLANNED = ["one", "two", "three"]
 GREEN = ("1..3", "ok 1 - one", "# devices: dax0.0", "ok 2 - two", "ok 3 - three")
@@ -29,10 +29,10 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "console.log"
 
 
-def test_failed_check_with_diagnostics(lab: Lab, log: Path) -> None:
+def test_failed_check_with_diagnostics(builder: Builder, log: Path) -> None:
     why = ("# two: exit status 0, not 1", "# two: not ok 1 nd_pmem", "# three: not of two")
     console = write_console("1..3", "ok 1 - one", *why, "not ok 2 - two", "ok 3 - three")
-    told = boots.judge(lab.trees.series, console, log, PLANNED)
+    told = boots.judge(builder.trees.series, console, log, PLANNED)
     two = "\n".join(["two: FAIL", *why[:2]])
     assert told == {"one": "", "two": two, "three": "", boots.PLAN: ""}
 
@@ -69,9 +69,9 @@ PLANS: dict[str, tuple[tuple[str, ...], list[str], str]] = {
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_plan(lab: Lab, log: Path, name: str) -> None:
+def test_plan(builder: Builder, log: Path, name: str) -> None:
     spoken, unreached, plan = PLANS[name]
-    told = boots.judge(lab.trees.series, write_console(*spoken), log, PLANNED)
+    told = boots.judge(builder.trees.series, write_console(*spoken), log, PLANNED)
     assert re.fullmatch(plan, told.pop(boots.PLAN))
     assert told == {
         check: f"{check}: the guest did not get to this check" if check in unreached else ""
@@ -82,6 +82,6 @@ def test_plan(lab: Lab, log: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("console", "times"), [(write_console(version="stage: other"), 0), (write_console() * 2, 2)]
 )
-def test_results_not_told_once(lab: Lab, log: Path, console: str, times: int) -> None:
+def test_results_not_told_once(builder: Builder, log: Path, console: str, times: int) -> None:
     with pytest.raises(errors.UserError, match=f"began {times} times to tell results, not once"):
-        boots.judge(lab.trees.series, console, log, PLANNED)
+        boots.judge(builder.trees.series, console, log, PLANNED)

@@ -2,30 +2,36 @@
 """The KUnit suites on each architecture that has them."""
 
 import pytest
-from support import Lab, choose, need
 
-from checks import kunit
-from checks.compile import MEMMAP_TEST
+from cells import kunit
+from cells.compile import MEMMAP_TEST
 from harness.core import command
 from harness.kernel import tree
+from support import Builder, choose, need
 
 
 @pytest.mark.parametrize("name", choose(kunit.KERNELS, ("x86_64",)))
-def test_suites(lab: Lab, name: str) -> None:
+def test_suites(builder: Builder, name: str) -> None:
     machine = kunit.KERNELS[name]
     need(machine.missing())
-    assert kunit.run_kunit(lab.options, lab.trees.series, machine) > 0
+    assert kunit.run_kunit(builder.options, builder.trees.series, machine) > 0
 
 
 @pytest.mark.full
-def test_memmap_of_base(lab: Lab) -> None:
+def test_memmap_of_base(builder: Builder) -> None:
     """The base passes zone_device_memmap too, with only the patch that adds it."""
     [adds] = command.git(
-        lab.trees.series, "log", "--format=%H", "--diff-filter=A", "base..series", "--", MEMMAP_TEST
+        builder.trees.series,
+        "log",
+        "--format=%H",
+        "--diff-filter=A",
+        "base..series",
+        "--",
+        MEMMAP_TEST,
     ).split()
-    step = tree.checkout_commit(lab.trees.base.parent, "base")
+    step = tree.checkout_commit(builder.trees.base.parent, "base")
     command.git(step, "cherry-pick", adds)
     assert not command.git(
         step, "diff", "--name-only", "base", "--", "mm/mm_init.c", "mm/memremap.c", "include"
     )
-    assert kunit.run_kunit(lab.options, step, kunit.MEMMAP_ONLY) > 0
+    assert kunit.run_kunit(builder.options, step, kunit.MEMMAP_ONLY) > 0

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import Lab
 
 from harness.bench.measure import measure_boot
 from harness.bench.whole import read_values
@@ -21,55 +20,56 @@ from harness.vm.accel import find_kvm
 from harness.vm.devices import DEVICES, PAGE, STRUCT_PAGE
 from harness.vm.guest import Guest, boot_guest, compile_monitor
 from harness.vm.initramfs import make_initramfs
+from support import Builder
 
 Build = Callable[[str], Kernel]
 BOOTS = 20
 
 
 @pytest.fixture(scope="module")
-def native(lab: Lab) -> Build:
+def native(builder: Builder) -> Build:
     """Builds base or series with native/kernel.patch; skipped where no native guest is chosen."""
-    best, why = find_kvm(lab.options.build)
+    best, why = find_kvm(builder.options.build)
     if best != "native":
         pytest.skip(why or "KVM runs the unchanged kernel")
-    compile_monitor(lab.options.build)
-    trees = patch_trees(lab.trees)
-    return lambda name: build_kernel(lab.options, name, getattr(trees, name), NATIVE)
+    compile_monitor(builder.options.build)
+    trees = patch_trees(builder.trees)
+    return lambda name: build_kernel(builder.options, name, getattr(trees, name), NATIVE)
 
 
-def rebind(lab: Lab, kernel: Kernel, log: Path, rebinds: int) -> None:
+def rebind(builder: Builder, kernel: Kernel, log: Path, rebinds: int) -> None:
     """Kernel and selftest tell of each rebind, and of as many pages as in QEMU."""
-    options = dataclasses.replace(lab.options, gib=2, rebinds=rebinds)
-    image = make_initramfs(options, lab.trees.series)
+    options = dataclasses.replace(builder.options, gib=2, rebinds=rebinds)
+    image = make_initramfs(options, builder.trees.series)
     times = measure_boot(options, kernel, image, "native", log, "native")
     assert [len(one.bind) for one in times.values()] == [rebinds] * len(DEVICES)
 
 
-def test_native_rebind(lab: Lab, native: Build, tmp_path: Path) -> None:
-    rebind(lab, native("series"), tmp_path / "log", 2)
+def test_native_rebind(builder: Builder, native: Build, tmp_path: Path) -> None:
+    rebind(builder, native("series"), tmp_path / "log", 2)
 
 
 @pytest.mark.full
-def test_no_boot_is_lost(lab: Lab, native: Build, tmp_path: Path) -> None:
+def test_no_boot_is_lost(builder: Builder, native: Build, tmp_path: Path) -> None:
     for _ in range(BOOTS):
-        rebind(lab, native("series"), tmp_path / "log", 1)
+        rebind(builder, native("series"), tmp_path / "log", 1)
 
 
 @pytest.mark.full
-def test_registers_survive(lab: Lab, native: Build, tmp_path: Path) -> None:
+def test_registers_survive(builder: Builder, native: Build, tmp_path: Path) -> None:
     """What programs find by CPUID without a trap, the kernel saves."""
     program = tmp_path / "registers"
     run(["gcc", "-O1", "-mavx", "-static", "-o", program, ROOT / "native/registers.c"], "registers")
     more = {"bin/registers": program.read_bytes()}
-    image = make_initramfs(lab.options, lab.trees.series, "registers", more)
+    image = make_initramfs(builder.options, builder.trees.series, "registers", more)
     guest = Guest(native("series"), image, "native", words="zdm.do=registers")
     assert "zdm: registers: 0 lost" in boot_guest(guest, tmp_path / "log", lambda _: None, 60)
 
 
 @pytest.mark.full
-def test_parts(lab: Lab, native: Build, tmp_path: Path) -> None:
+def test_parts(builder: Builder, native: Build, tmp_path: Path) -> None:
     """The kernel's tracer counts what a bind and an unbind call, and times the fill."""
-    kernel, image = native("series"), make_initramfs(lab.options, lab.trees.series)
+    kernel, image = native("series"), make_initramfs(builder.options, builder.trees.series)
     words = "zdm.do=rebind,parts zdm.rebinds=1"
     guest = Guest(kernel, image, "native", 2, words, devices=DEVICES[:1])
     found = read_values(boot_guest(guest, tmp_path / "log", lambda _: None, 120), kernel.release)
@@ -92,10 +92,12 @@ def list_differences(base: bytes, series: bytes) -> set[tuple[int, int, int]]:
 
 @pytest.mark.full
 @pytest.mark.parametrize("device", DEVICES[:2], ids=lambda device: device.name)
-def test_memmap_is_the_same(lab: Lab, native: Build, tmp_path: Path, device: object) -> None:
+def test_memmap_is_the_same(
+    builder: Builder, native: Build, tmp_path: Path, device: object
+) -> None:
     """All of it, behind the superblock, but for one pointer: to the pagemap that both have."""
     [device] = [one for one in DEVICES if one == device]
-    image, memmaps, gib = make_initramfs(lab.options, lab.trees.series), [], 2
+    image, memmaps, gib = make_initramfs(builder.options, builder.trees.series), [], 2
     for name in ("base", "series"):
         file, words = tmp_path / name, "zdm.do=rebind zdm.rebinds=1"
         head = native(name), image, "native", gib, words
@@ -118,9 +120,9 @@ def list_children() -> str:
 
 
 @pytest.mark.full
-def test_nothing_stays_behind(lab: Lab, native: Build, tmp_path: Path) -> None:
+def test_nothing_stays_behind(builder: Builder, native: Build, tmp_path: Path) -> None:
     """A guest that panics or hangs, a full disk and a signal end it, with its console kept."""
-    image, log = make_initramfs(lab.options, lab.trees.series), tmp_path / "log"
+    image, log = make_initramfs(builder.options, builder.trees.series), tmp_path / "log"
     guest = Guest(native("series"), image, "native", words="zdm.do=nothing")
     before = list_children()
     with pytest.raises(UserError, match="complains: .*Kernel panic - not syncing: Attempted"):

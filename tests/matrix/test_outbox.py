@@ -8,11 +8,11 @@ from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
-from support import Lab, read_mail
 
 from harness.core import command
 from harness.kernel import source, topics
 from review import outbox
+from support import Builder, read_mail
 
 AUTHOR = "Jörg O'Tester <joerg@example.org>"
 STACK = topics.list_topics()
@@ -21,9 +21,9 @@ each_topic = pytest.mark.parametrize("topic", STACK, ids=lambda topic: topic.nam
 
 
 @pytest.fixture(scope="module")
-def written(lab: Lab) -> dict[Path, Path]:
+def written(builder: Builder) -> dict[Path, Path]:
     """The sets of series/, by topic and by somebody."""
-    made = outbox.run_outbox(dataclasses.replace(lab.options, author=AUTHOR))
+    made = outbox.run_outbox(dataclasses.replace(builder.options, author=AUTHOR))
     return dict(zip(STACK, made, strict=True))
 
 
@@ -32,11 +32,11 @@ def read_cover(written: Path) -> EmailMessage:
 
 
 @each_topic
-def test_b4_am(lab: Lab, written: dict[Path, Path], topic: Path, tmp_path: Path) -> None:
+def test_b4_am(builder: Builder, written: dict[Path, Path], topic: Path, tmp_path: Path) -> None:
     """b4 takes the mails, offline, and git makes the topic's tree of them."""
     begin, end = ENDS[STACK.index(topic) :][:2]
     count, home = len(topics.list_files(topic)), written[topic]
-    base, clone = lab.trees.base, tmp_path / "clone"
+    base, clone = builder.trees.base, tmp_path / "clone"
     source.borrow_objects(base, clone)
     command.git(clone, "sparse-checkout", "set", "--no-cone", "/Makefile")
     names = f"{begin}^{{commit}}", f"{end}^{{tree}}"

@@ -4,9 +4,9 @@
 from dataclasses import replace
 
 import pytest
-from support import Lab
 
-from checks import parallel, sanitizers
+from cells import parallel, sanitizers
+from support import Builder
 
 # Of each device, so 200 in all.
 REBINDS = 100
@@ -15,25 +15,30 @@ ALONE = ("bound_by_one_cpu", "bound_from_a_cpuset", "bound_nicely", "with_memmap
 
 @pytest.mark.full
 @pytest.mark.parametrize("cpus", [1, 8, 9])
-def test_helpers(lab: Lab, cpus: int) -> None:
-    kernel, rebinds = lab.kernel("series", parallel.CONFIG), REBINDS if cpus == 9 else 1
-    judge(parallel.boot_parallel(lab.options, lab.trees.series, kernel, cpus, rebinds), cpus - 1)
+def test_helpers(builder: Builder, cpus: int) -> None:
+    kernel, rebinds = builder.kernel("series", parallel.CONFIG), REBINDS if cpus == 9 else 1
+    judge(
+        parallel.boot_parallel(builder.options, builder.trees.series, kernel, cpus, rebinds),
+        cpus - 1,
+    )
 
 
 @pytest.mark.full
-def test_helpers_count_cores(lab: Lab) -> None:
-    kernel = lab.kernel("series", parallel.CONFIG)
+def test_helpers_count_cores(builder: Builder) -> None:
+    kernel = builder.kernel("series", parallel.CONFIG)
     # Of one core, only the second thread is isolated.
-    helpers = parallel.boot_parallel(lab.options, lab.trees.series, kernel, 16, 1, threads=2)
+    helpers = parallel.boot_parallel(
+        builder.options, builder.trees.series, kernel, 16, 1, threads=2
+    )
     judge(helpers, 8)
 
 
 @pytest.mark.full
-def test_helpers_with_kasan(lab: Lab) -> None:
+def test_helpers_with_kasan(builder: Builder) -> None:
     checker = sanitizers.CHECKERS["kasan-ubsan"]
     lines = (*checker.config.lines, *parallel.CONFIG.lines)
     config = replace(checker.config, name=f"{checker.config.name}-caches", lines=lines)
-    head = lab.options, lab.trees.series, lab.kernel("series", config)
+    head = builder.options, builder.trees.series, builder.kernel("series", config)
     judge(parallel.boot_parallel(*head, 9, 1, checker.words), 8)
 
 
@@ -56,9 +61,9 @@ def judge(helpers: dict[str, list[parallel.Helpers]], cores: int) -> None:
 
 
 @pytest.mark.full
-def test_helpers_are_spread(lab: Lab) -> None:
-    kernel = lab.kernel("series", parallel.CONFIG)
-    helpers, places = parallel.boot_spread(lab.options, lab.trees.series, kernel)
+def test_helpers_are_spread(builder: Builder) -> None:
+    kernel = builder.kernel("series", parallel.CONFIG)
+    helpers, places = parallel.boot_spread(builder.options, builder.trees.series, kernel)
     # A quarter of the 16 CPUs of the devices' node, without the caller.
     wanted = 3
     for way in ("rebind", "bound_from_afar"):

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import Lab, race, replay
 
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
 from harness.kernel.peer import prepare_peer
 from harness.replay.device import PROGRAM
 from harness.replay.drain import note_peer_drain
+from support import Builder, race, replay
 
 ORDER = ["base", "series", "fallback", "peer", "limit"]
 Build = Callable[[Path], Path]
@@ -21,23 +21,23 @@ Write = Callable[..., Path]
 
 
 @pytest.fixture
-def build_with(lab: Lab) -> Build:
+def build_with(builder: Builder) -> Build:
     """Build the replay program with the peer that PEER= names."""
 
     def build_one(where: Path) -> Path:
-        named = dataclasses.replace(lab.options, peer=str(where))
-        peer = prepare_peer(named, lab.trees.base.parent)
-        return PROGRAM.build(named, lab.trees, peer=peer)
+        named = dataclasses.replace(builder.options, peer=str(where))
+        peer = prepare_peer(named, builder.trees.base.parent)
+        return PROGRAM.build(named, builder.trees, peer=peer)
 
     return build_one
 
 
 @pytest.fixture
-def write_patch(lab: Lab, tmp_path: Path) -> Write:
+def write_patch(builder: Builder, tmp_path: Path) -> Write:
     """Write a patch that replaces a text in a file of the base, and return its folder."""
 
     def write(name: str, old: str, new: str) -> Path:
-        text = (lab.trees.base / name).read_text()
+        text = (builder.trees.base / name).read_text()
         assert text.count(old) == 1
         before, after = (kind.splitlines(keepends=True) for kind in (text, text.replace(old, new)))
         diff = "".join(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}"))
@@ -51,10 +51,10 @@ def write_patch(lab: Lab, tmp_path: Path) -> Write:
 
 
 def test_series_as_peer(
-    build_with: Build, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    build_with: Build, builder: Builder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = build_with(ROOT / "series/zone-device-memmap")
-    note_peer_drain(lab.options)
+    note_peer_drain(builder.options)
     assert "note: peer: SFENCE follows each MOVNTI of memmap_init" in capsys.readouterr().out
     done = replay(made, "random", "3000")
     assert not done.returncode
@@ -65,7 +65,7 @@ def test_series_as_peer(
 
 @pytest.mark.full
 def test_fault_of_the_peer_is_told(
-    build_with: Build, write_patch: Write, lab: Lab, capsys: pytest.CaptureFixture[str]
+    build_with: Build, write_patch: Write, builder: Builder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old = "page->zone_device_data = NULL;"
     made = build_with(write_patch("mm/mm_init.c", old, old.replace("NULL", "(void *)1")))
@@ -77,7 +77,7 @@ def test_fault_of_the_peer_is_told(
     assert "series and fallback as base, byte for byte; peer differs from base in " in told
     assert 2000 < int(told.split()[-2]) <= 3000
     assert not replay(made, "race", "1", "0", "1").returncode
-    note_peer_drain(lab.options)
+    note_peer_drain(builder.options)
     assert "note: peer: memmap_init_zone_device() has no MOVNTI" in capsys.readouterr().out
 
 

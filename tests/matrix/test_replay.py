@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from support import Lab, choose, compare, race, read_mutations, replay
 
 from harness.core.command import run
 from harness.core.errors import UserError
 from harness.replay import boot, build, copy, demotion
 from harness.replay.device import PROGRAM
 from harness.replay.drain import CHUNK, find_undrained
+from support import Builder, choose, compare, race, read_mutations, replay
 
 MUTATIONS, FOUND, DISASSEMBLED = read_mutations("device/mutations")
 # What each configuration is there for: bytes of struct page, and what compound_info holds.
@@ -24,8 +24,8 @@ QUICK = ("skipped-tail", "wrong-template", "stale-compound-info", "section-past-
 
 
 @pytest.mark.parametrize("name", choose(build.CONFIGS, SHORT))
-def test_same_memmap(lab: Lab, name: str) -> None:
-    made = lab.replay(PROGRAM, name)
+def test_same_memmap(builder: Builder, name: str) -> None:
+    made = builder.replay(PROGRAM, name)
     size, holds = LAYOUT.get(name, (64, "mask"))
     told = replay(made, "info", config=build.CONFIGS[name]).stdout
     assert f"struct page of {size} bytes, compound_info is a {holds}," in told
@@ -41,26 +41,26 @@ def test_same_memmap(lab: Lab, name: str) -> None:
 @pytest.mark.parametrize(
     "name", choose(["debian", "default", "pointer", "nomemcg", "debug", "trace", "clang"], SHORT)
 )
-def test_copies_are_drained(lab: Lab, name: str) -> None:
+def test_copies_are_drained(builder: Builder, name: str) -> None:
     """In each configuration that streams: with KMSAN, and on arm64, memcpy_nt() is memcpy()."""
-    assert not find_undrained(lab.pair(PROGRAM, name)[1].out / "mm/mm_init.o", CHUNK)
+    assert not find_undrained(builder.pair(PROGRAM, name)[1].out / "mm/mm_init.o", CHUNK)
 
 
-def test_nothing_to_drain(lab: Lab) -> None:
-    told = find_undrained(lab.pair(PROGRAM)[0].out / "mm/mm_init.o")
+def test_nothing_to_drain(builder: Builder) -> None:
+    told = find_undrained(builder.pair(PROGRAM)[0].out / "mm/mm_init.o")
     assert told == "memmap_init_zone_device() has no MOVNTI"
 
 
 @pytest.mark.parametrize("name", DISASSEMBLED)
-def test_mutation_is_disassembled(lab: Lab, name: str) -> None:
-    changed = lab.mutated(PROGRAM, name, MUTATIONS[name])
+def test_mutation_is_disassembled(builder: Builder, name: str) -> None:
+    changed = builder.mutated(PROGRAM, name, MUTATIONS[name])
     assert find_undrained(changed, CHUNK) == MUTATIONS[name]["says"]
 
 
 @pytest.mark.parametrize("name", choose(FOUND, QUICK))
-def test_mutation_is_found(lab: Lab, name: str) -> None:
+def test_mutation_is_found(builder: Builder, name: str) -> None:
     mutation = MUTATIONS[name]
-    made = lab.mutant(PROGRAM, name, mutation)
+    made = builder.mutant(PROGRAM, name, mutation)
     done = replay(made, "random", "3000")
     assert done.returncode == 1, done.stdout + done.stderr
     where, what = done.stdout.splitlines()[1:3]
@@ -75,9 +75,9 @@ def test_mutation_is_found(lab: Lab, name: str) -> None:
     )
 
 
-def test_mutation_that_fits_nowhere(lab: Lab) -> None:
+def test_mutation_that_fits_nowhere(builder: Builder) -> None:
     with pytest.raises(UserError, match="mutation gone: 0 times in mm/mm_init.c"):
-        lab.mutant(PROGRAM, "gone", {"edits": [["no such text", ""]]})
+        builder.mutant(PROGRAM, "gone", {"edits": [["no such text", ""]]})
 
 
 @pytest.mark.parametrize(
@@ -91,10 +91,10 @@ def test_mutation_that_fits_nowhere(lab: Lab) -> None:
         ("BUG();", "hit BUG() or an illegal instruction at 0x"),
     ],
 )
-def test_fault_in_the_kernel(lab: Lab, statement: str, message: str) -> None:
+def test_fault_in_the_kernel(builder: Builder, statement: str, message: str) -> None:
     entry = "	if (WARN_ON_ONCE(!pgmap || zone_idx != ZONE_DEVICE))\n"
     fault = {"edits": [[entry, f"	{statement}\n{entry}"]]}
-    done = replay(lab.mutant(PROGRAM, "fault", fault), "random", "1")
+    done = replay(builder.mutant(PROGRAM, "fault", fault), "random", "1")
     assert done.returncode == 3 and done.stderr.count("\n") == 1
     assert done.stderr.startswith("replay: type=") and message in done.stderr
 
@@ -130,13 +130,13 @@ def test_fault_in_the_kernel(lab: Lab, statement: str, message: str) -> None:
         (demotion.PROGRAM, "", "usage: demotion check"),
     ],
 )
-def test_bad_words(lab: Lab, program: build.Program, words: str, message: str) -> None:
-    done = replay(lab.replay(program), *words.split())
+def test_bad_words(builder: Builder, program: build.Program, words: str, message: str) -> None:
+    done = replay(builder.replay(program), *words.split())
     assert done.returncode == 2 and message in done.stderr
 
 
-def test_stands_alone(lab: Lab, tmp_path: Path) -> None:
-    made = Path(shutil.copy(lab.replay(PROGRAM), tmp_path))
+def test_stands_alone(builder: Builder, tmp_path: Path) -> None:
+    made = Path(shutil.copy(builder.replay(PROGRAM), tmp_path))
     assert "INTERP" not in run(["readelf", "-l", made], "readelf")
     done = subprocess.run(
         [made, "case", "order=9,pages=0x400"], cwd=tmp_path, env={}, capture_output=True, text=True
@@ -144,16 +144,16 @@ def test_stands_alone(lab: Lab, tmp_path: Path) -> None:
     assert not done.returncode and "1 case, 1024 entries" in done.stdout
 
 
-def test_random_cases_follow_the_seed(lab: Lab) -> None:
+def test_random_cases_follow_the_seed(builder: Builder) -> None:
     first, again, other = (
-        replay(lab.replay(PROGRAM), "random", "200", seed).stdout.splitlines()[1]
+        replay(builder.replay(PROGRAM), "random", "200", seed).stdout.splitlines()[1]
         for seed in ("7", "7", "8")
     )
     assert first == again != other
 
 
-def test_race(lab: Lab, tmp_path: Path) -> None:
-    samples = race(lab.replay(PROGRAM), tmp_path, "race", "1", "0,9,9d")
+def test_race(builder: Builder, tmp_path: Path) -> None:
+    samples = race(builder.replay(PROGRAM), tmp_path, "race", "1", "0,9,9d")
     raced = [
         (result["order"], result["deduplicated"], result["pages"]) for result in samples["results"]
     ]
@@ -165,8 +165,8 @@ def test_race(lab: Lab, tmp_path: Path) -> None:
     assert list(first["first_touch"]) == list(first["samples"])
 
 
-def test_race_of_small_memmaps(lab: Lab, tmp_path: Path) -> None:
-    samples = race(lab.replay(PROGRAM), tmp_path, "touch", "0,9d")
+def test_race_of_small_memmaps(builder: Builder, tmp_path: Path) -> None:
+    samples = race(builder.replay(PROGRAM), tmp_path, "touch", "0,9d")
     sizes = [1 << order for order in (10, 12, 14, 15, 16, 17, 18, 20) for _ in (False, True)]
     assert [result["pages"] for result in samples["results"]] == sizes * 2
     assert [result["zeroed"] for result in samples["results"]] == [False, True] * 16

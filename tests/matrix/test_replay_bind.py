@@ -6,9 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support import Lab, choose, race, read_mutations, replay
 
 from harness.replay.bind import BIND, PARTS, PROGRAM
+from support import Builder, choose, race, read_mutations, replay
 
 MUTATIONS, FOUND, _ = read_mutations("bind/mutations")
 # The others run in make test-all only.
@@ -18,17 +18,17 @@ SHORT = (
 )
 
 
-def test_same_bind(lab: Lab) -> None:
-    done = replay(lab.replay(PROGRAM), "check")
+def test_same_bind(builder: Builder) -> None:
+    done = replay(builder.replay(PROGRAM), "check")
     assert not done.returncode, done.stdout + done.stderr
     assert re.fullmatch(
         r"99 cases, \d+ entries in range, .* series as base, byte for byte\n", done.stdout
     )
 
 
-def test_returns(lab: Lab) -> None:
+def test_returns(builder: Builder) -> None:
     """Each return of the objects can be written over: else a row would mix plain and safe ones."""
-    for kernel in lab.pair(PROGRAM):
+    for kernel in builder.pair(PROGRAM):
         for part in PROGRAM.parts:
             told = subprocess.run(
                 ["objdump", "-dr", kernel.out / f"{part}.o"], capture_output=True, check=True
@@ -38,17 +38,17 @@ def test_returns(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("name", choose(FOUND, SHORT))
-def test_mutation_is_found(lab: Lab, name: str) -> None:
+def test_mutation_is_found(builder: Builder, name: str) -> None:
     mutation = MUTATIONS[name]
-    done = replay(lab.mutant(PROGRAM, name, mutation), "check")
+    done = replay(builder.mutant(PROGRAM, name, mutation), "check")
     # A fault can make the kernel's code crash: that is 3.
     assert done.returncode in (1, 3), done.stdout + done.stderr
     assert mutation["says"] in done.stdout + done.stderr
     assert "series" in done.stdout + done.stderr and " base: " not in done.stdout
 
 
-def test_race(lab: Lab, tmp_path: Path) -> None:
-    samples = race(lab.replay(PROGRAM), tmp_path, "race", "1024")
+def test_race(builder: Builder, tmp_path: Path) -> None:
+    samples = race(builder.replay(PROGRAM), tmp_path, "race", "1024")
     results = samples["results"]
     assert [result["order"] for result in results if not result["safe_ret"]] == [
         *(0, 9, 18, 0, 9),

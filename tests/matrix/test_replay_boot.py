@@ -5,12 +5,12 @@ import os
 from pathlib import Path
 
 import pytest
-from support import Lab, choose, compare, race, read_mutations, replay
 
 from harness.replay import boot
 from harness.replay.boot import PROGRAM
 from harness.replay.drain import find_undrained
 from harness.replay.run import Replay
+from support import Builder, choose, compare, race, read_mutations, replay
 
 MUTATIONS, FOUND, DISASSEMBLED = read_mutations("boot/mutations")
 # The others run in make test-all only.
@@ -32,8 +32,8 @@ DRAINED = {
 
 
 @pytest.mark.parametrize("name", choose(boot.CONFIGS, ["debian"]))
-def test_same_boot(lab: Lab, name: str) -> None:
-    made = lab.replay(PROGRAM, name)
+def test_same_boot(builder: Builder, name: str) -> None:
+    made = builder.replay(PROGRAM, name)
     told = replay(made, "info").stdout
     assert ("check_pages=" in told) == (name not in ("debian", "default"))
     assert ("page_ref_set" in told) == (name == "trace")
@@ -50,25 +50,25 @@ def test_same_boot(lab: Lab, name: str) -> None:
 @pytest.mark.parametrize(
     "name", choose(["debian", "default", "keys", "trace", "pageblock", "nomemcg"], ["debian"])
 )
-def test_copies_are_drained_before_they_are_freed(lab: Lab, name: str, what: str) -> None:
+def test_copies_are_drained_before_they_are_freed(builder: Builder, name: str, what: str) -> None:
     part, *drained = DRAINED[what]
     if (what, name) != ("hugetlb", "pageblock"):
-        kernel = lab.pair(PROGRAM, name)[1]
+        kernel = builder.pair(PROGRAM, name)[1]
         kernel.make(f"{part}.o")
         assert not find_undrained(kernel.out / f"{part}.o", *drained)
 
 
 @pytest.mark.parametrize("name", DISASSEMBLED)
-def test_mutation_is_disassembled(lab: Lab, name: str) -> None:
+def test_mutation_is_disassembled(builder: Builder, name: str) -> None:
     mutation = MUTATIONS[name]
     _, *drained = DRAINED[mutation.get("what", "deferred")]
-    assert mutation["says"] in find_undrained(lab.mutated(PROGRAM, name, mutation), *drained)
+    assert mutation["says"] in find_undrained(builder.mutated(PROGRAM, name, mutation), *drained)
 
 
 @pytest.mark.parametrize("name", choose(FOUND, SHORT))
-def test_mutation_is_found(lab: Lab, name: str) -> None:
+def test_mutation_is_found(builder: Builder, name: str) -> None:
     mutation = MUTATIONS[name]
-    made = lab.mutant(PROGRAM, name, mutation)
+    made = builder.mutant(PROGRAM, name, mutation)
     what = mutation.get("what", "deferred")
     done = replay(made, "random", what, "0", "60")
     assert done.returncode == 1, done.stdout + done.stderr
@@ -83,8 +83,8 @@ def test_mutation_is_found(lab: Lab, name: str) -> None:
     assert how.split(";")[0] == reported[1].split(";")[0]
 
 
-def test_threads(lab: Lab, tmp_path: Path) -> None:
-    results = race(lab.replay(PROGRAM), tmp_path, "threads", "1")["results"]
+def test_threads(builder: Builder, tmp_path: Path) -> None:
+    results = race(builder.replay(PROGRAM), tmp_path, "threads", "1")["results"]
     threads = [result["threads"] for result in results]
     assert threads == sorted({1, *threads}) and threads[-1] == len(os.sched_getaffinity(0))
     for result in results:
@@ -94,18 +94,18 @@ def test_threads(lab: Lab, tmp_path: Path) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize("what", ["deferred", "online"])
-def test_instructions_are_counted(lab: Lab, what: str) -> None:
-    told = replay(lab.replay(PROGRAM), "count", what).stdout.splitlines()
+def test_instructions_are_counted(builder: Builder, what: str) -> None:
+    told = replay(builder.replay(PROGRAM), "count", what).stdout.splitlines()
     assert [line.rpartition(": ")[0] for line in told] == [
         f"{what}, {kernel}" for kernel in ("base", "series", "fallback")
     ]
     assert all(8 < float(line.rpartition(": ")[2]) < 100 for line in told)
 
 
-def test_page_that_no_thread_frees_is_found(lab: Lab) -> None:
+def test_page_that_no_thread_frees_is_found(builder: Builder) -> None:
     chunk = "deferred_init_memmap_chunk(start_pfn, end_pfn{}, zone, true);"
     fault = {"edits": [[chunk.format(""), chunk.format(" - 1")]]}
-    done = replay(lab.mutant(PROGRAM, "page-too-few", fault), "threads", "1", "1")
+    done = replay(builder.mutant(PROGRAM, "page-too-few", fault), "threads", "1", "1")
     assert done.returncode == 2 and "series freed 262143 pages of 262144" in done.stderr
 
 
@@ -117,8 +117,8 @@ RACES = [
 
 
 @pytest.mark.parametrize(("raced", "whats"), RACES)
-def test_race(lab: Lab, tmp_path: Path, raced: Replay, whats: list[str]) -> None:
-    samples = race(lab.replay(PROGRAM), tmp_path, *raced.races[0][:2], "1")
+def test_race(builder: Builder, tmp_path: Path, raced: Replay, whats: list[str]) -> None:
+    samples = race(builder.replay(PROGRAM), tmp_path, *raced.races[0][:2], "1")
     assert [result["what"] for result in samples["results"]] == whats
     for result in samples["results"]:
         assert list(result["samples"]) == ["base", "series", "fallback", "limit"]

@@ -5,11 +5,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support import Lab, choose, race, replay
 
 from harness.kernel.toolchain import compile_like_mm_init
 from harness.replay import build, copy
 from harness.replay.copy import PROGRAM
+from support import Builder, choose, race, replay
 
 NAMES = ["memcpy", "copy_to_nontemporal", "__memcpy_flushcache", "memcpy_nt"]
 UNCACHED = "arch/x86/lib/copy_user_uncached_64"
@@ -24,9 +24,9 @@ def list_features() -> list[str]:
     return [name for name in FEATURES if name.lower() in flags]
 
 
-def check_fault(lab: Lab, folder: Path, fault: str) -> "subprocess.CompletedProcess[str]":
+def check_fault(builder: Builder, folder: Path, fault: str) -> "subprocess.CompletedProcess[str]":
     """Compare in a program whose series has another memcpy_nt()."""
-    before, after = lab.pair(PROGRAM)
+    before, after = builder.pair(PROGRAM)
     header, made = folder / "fault.h", after.out / "copy-shim.o"
     header.write_text(f"{FAULT}{fault}\n")
     words = after.out, PROGRAM.folder / "shim.c", made, f"-I{PROGRAM.folder}"
@@ -40,18 +40,18 @@ def check_fault(lab: Lab, folder: Path, fault: str) -> "subprocess.CompletedProc
 
 
 @pytest.mark.parametrize("name", choose(PROGRAM.configs, ("debian",)))
-def test_every_byte(lab: Lab, name: str) -> None:
-    told = replay(lab.replay(PROGRAM, name), "info").stdout.splitlines()
+def test_every_byte(builder: Builder, name: str) -> None:
+    told = replay(builder.replay(PROGRAM, name), "info").stdout.splitlines()
     applied = ", ".join(list_features()) or "none"
     assert told[:2] == [", ".join(NAMES), f"alternatives: {applied}"]
-    done = replay(lab.replay(PROGRAM, name), "check")
+    done = replay(builder.replay(PROGRAM, name), "check")
     assert not done.returncode and "every byte as it must be" in done.stdout, done
 
 
-def test_wrong_word_is_found(lab: Lab) -> None:
+def test_wrong_word_is_found(builder: Builder) -> None:
     edits = [["21:	movnti %r9,8(%rdi)\n", "21:	movnti %r8,8(%rdi)\n"]]
     fault = {"file": f"{UNCACHED}.S", "edits": edits}
-    before, after = lab.pair(PROGRAM)
+    before, after = builder.pair(PROGRAM)
     # The base's routine is raced, so the base gets the fault.
     changed = {UNCACHED: build.mutate_object(before, "word", fault)}
     mutant = PROGRAM.link_side(before, "mutant", "base", changed)
@@ -61,25 +61,25 @@ def test_wrong_word_is_found(lab: Lab) -> None:
     assert "DIFFERS memcpy" not in done.stdout
 
 
-def test_short_copy_is_found(lab: Lab, tmp_path: Path) -> None:
-    done = check_fault(lab, tmp_path, "__memcpy(dst, src, (n) - !!(n))")
+def test_short_copy_is_found(builder: Builder, tmp_path: Path) -> None:
+    done = check_fault(builder, tmp_path, "__memcpy(dst, src, (n) - !!(n))")
     assert done.returncode == 1 and "DIFFERS memcpy_nt: 1 bytes to" in done.stdout
     assert "DIFFERS memcpy_nt: 64 bytes, a constant, to" in done.stdout
     assert "DIFFERS copy" not in done.stdout
 
 
 @pytest.mark.parametrize("feature", ["CLWB", "SMAP"])
-def test_alternative_runs_where_it_may(lab: Lab, tmp_path: Path, feature: str) -> None:
+def test_alternative_runs_where_it_may(builder: Builder, tmp_path: Path, feature: str) -> None:
     trap = f'alternative("", "ud2", X86_FEATURE_{feature})'
-    done = check_fault(lab, tmp_path, f"({{ {trap}; __memcpy(dst, src, n); }})")
+    done = check_fault(builder, tmp_path, f"({{ {trap}; __memcpy(dst, src, n); }})")
     if feature in list_features():
         assert done.returncode == 3 and "the code of memcpy_nt hit BUG()" in done.stderr
     else:
         assert not done.returncode, done
 
 
-def test_race(lab: Lab, tmp_path: Path) -> None:
-    samples = race(lab.replay(PROGRAM), tmp_path, "race", "8", rounds=1)
+def test_race(builder: Builder, tmp_path: Path) -> None:
+    samples = race(builder.replay(PROGRAM), tmp_path, "race", "8", rounds=1)
     sizes = [64 << n for n in range(16)]
     rows = [(size + shift // 8, shift, 0) for shift in (0, 8) for size in sizes]
     rows += [(64, shift, apart) for shift in (0, 8, 32) for apart in (64, 128, 256, 4096)]

@@ -5,10 +5,10 @@ import os
 from pathlib import Path
 
 import pytest
-from support import Lab, choose, race, read_mutations, replay
 
 from harness.replay import demotion
 from harness.replay.demotion import PROGRAM
+from support import Builder, choose, race, read_mutations, replay
 
 MUTATIONS, *_ = read_mutations("demotion/mutations")
 # The others run in make test-all only.
@@ -16,8 +16,8 @@ SHORT = ("not-drained", "streams-to-every-node", "counts-a-line-too-few", "no-fi
 
 
 @pytest.mark.parametrize("name", choose(demotion.CONFIGS, ["debian"]))
-def test_every_byte(lab: Lab, name: str) -> None:
-    done = replay(lab.replay(PROGRAM, name), "check")
+def test_every_byte(builder: Builder, name: str) -> None:
+    done = replay(builder.replay(PROGRAM, name), "check")
     assert not done.returncode and "every byte as it must be" in done.stdout, done
 
 
@@ -27,17 +27,17 @@ def need_two_cpus() -> None:
         pytest.skip("one CPU")
 
 
-def test_copies_are_drained(lab: Lab) -> None:
+def test_copies_are_drained(builder: Builder) -> None:
     need_two_cpus()
-    done = replay(lab.replay(PROGRAM), "publish")
+    done = replay(builder.replay(PROGRAM), "publish")
     assert not done.returncode, done.stdout + done.stderr
     assert done.stdout.count(": 0 of 2000 copies had") == done.stdout.count("\n") >= 2
 
 
 @pytest.mark.parametrize("name", choose(MUTATIONS, SHORT))
-def test_mutation_is_found(lab: Lab, name: str) -> None:
+def test_mutation_is_found(builder: Builder, name: str) -> None:
     mutation = MUTATIONS[name]
-    made = lab.mutant(PROGRAM, name, mutation)
+    made = builder.mutant(PROGRAM, name, mutation)
     if mutation.get("seen_by") == "publish":
         need_two_cpus()
         assert not replay(made, "check").returncode
@@ -53,8 +53,8 @@ def test_mutation_is_found(lab: Lab, name: str) -> None:
     assert done.returncode and mutation["says"] in done.stdout + done.stderr
 
 
-def test_race(lab: Lab, tmp_path: Path) -> None:
-    samples = race(lab.replay(PROGRAM), tmp_path, "race", "1", rounds=1)
+def test_race(builder: Builder, tmp_path: Path) -> None:
+    samples = race(builder.replay(PROGRAM), tmp_path, "race", "1", rounds=1)
     assert {result["order"] for result in samples["results"]} == {0, 4, 9}
     for result in samples["results"]:
         assert list(result["copy"]) == list(result["read"]) == ["base", "series"]

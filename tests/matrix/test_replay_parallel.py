@@ -5,12 +5,12 @@ import re
 from pathlib import Path
 
 import pytest
-from support import Lab, choose, compare, race, read_mutations, replay
 
 from harness.core.architectures import X86_64
 from harness.replay import build, parallel
 from harness.replay.device import PROGRAM
 from harness.replay.drain import CHUNK, find_undrained
+from support import Builder, choose, compare, race, read_mutations, replay
 
 MUTATIONS, *_ = read_mutations("device/parallel")
 # The threads of replay/threads.c are for x86-64 only.
@@ -20,29 +20,29 @@ SHORT = ("unaligned-chunks", "not-waited", "drained-by-the-caller-alone")
 
 
 @pytest.mark.parametrize("name", choose(CONFIGS, ["debian"]))
-def test_same_memmap(lab: Lab, name: str) -> None:
+def test_same_memmap(builder: Builder, name: str) -> None:
     for words in (
         "threads 2 random 1000",
         "threads 8 random 1000 2",
         "idle 4 random 500",
         "beside random 1000",
     ):
-        compare(lab.replay(PROGRAM, name), *words.split())
+        compare(builder.replay(PROGRAM, name), *words.split())
 
 
 @pytest.mark.full
-def test_matrix(lab: Lab) -> None:
-    compare(lab.replay(PROGRAM), "threads", "3", "matrix")
+def test_matrix(builder: Builder) -> None:
+    compare(builder.replay(PROGRAM), "threads", "3", "matrix")
 
 
 @pytest.mark.parametrize("name", choose(MUTATIONS, SHORT))
-def test_mutation_is_found(lab: Lab, name: str) -> None:
+def test_mutation_is_found(builder: Builder, name: str) -> None:
     mutation = MUTATIONS[name]
     if "seen_by" in mutation:
-        changed = lab.mutated(PROGRAM, name, mutation)
+        changed = builder.mutated(PROGRAM, name, mutation)
         assert find_undrained(changed, CHUNK) == mutation["says"]
         return
-    made = lab.mutant(PROGRAM, name, mutation)
+    made = builder.mutant(PROGRAM, name, mutation)
     # With many more threads than CPUs, some are late.
     for words in [["threads", "16"]] + [["beside"]] * mutation.get("beside", False):
         # Whether threads meet in a fault is up to chance.
@@ -55,8 +55,8 @@ def test_mutation_is_found(lab: Lab, name: str) -> None:
     assert not replay(made, "random", "300").returncode
 
 
-def test_race(lab: Lab, tmp_path: Path) -> None:
-    samples = race(lab.replay(PROGRAM), tmp_path, "parallel", "256", "0,9d")
+def test_race(builder: Builder, tmp_path: Path) -> None:
+    samples = race(builder.replay(PROGRAM), tmp_path, "parallel", "256", "0,9d")
     for result in samples["results"]:
         assert {"base 1", "series 1", "fill 1"} <= set(result["samples"])
     assert parallel.format_verdict(samples).startswith(
@@ -65,8 +65,8 @@ def test_race(lab: Lab, tmp_path: Path) -> None:
     assert parallel.format_table(samples).count("\n") == 4
 
 
-def test_race_of_small_devices(lab: Lab, tmp_path: Path) -> None:
-    samples = race(lab.replay(PROGRAM), tmp_path, "devices", "20", "1024", "9d")
+def test_race_of_small_devices(builder: Builder, tmp_path: Path) -> None:
+    samples = race(builder.replay(PROGRAM), tmp_path, "devices", "20", "1024", "9d")
     for result in samples["results"]:
         assert (result["devices"], result["device_mib"]) == (20, 1024)
         assert list(result["samples"]) == ["base 1", "series 1", "base 2", "series 2"]

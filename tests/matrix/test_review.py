@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import Lab, need
 
-from checks import compile, kunit
+from cells import compile, kunit
 from harness.core import command, errors
 from harness.kernel import tree
 from review import cocci, scripts, sparse
+from support import Builder, need
 
 Change = Callable[[dict[str, str]], tree.Trees]
 # A base that has findings of its own.
@@ -31,7 +31,7 @@ BASE = {
 
 
 @pytest.fixture
-def change(tmp_path: Path, lab: Lab) -> Change:
+def change(tmp_path: Path, builder: Builder) -> Change:
     """Return a function that commits changes on top of BASE and returns both worktrees.
 
     The kernel's own scripts are in them too.
@@ -43,7 +43,7 @@ def change(tmp_path: Path, lab: Lab) -> Change:
 
     def commit(where: Path, files: dict[str, str]) -> None:
         for tools in ("scripts", "tools"):
-            (where / tools).symlink_to(lab.trees.base / tools)
+            (where / tools).symlink_to(builder.trees.base / tools)
         for name, text in files.items():
             (where / name).parent.mkdir(exist_ok=True)
             (where / name).write_text(text)
@@ -76,19 +76,21 @@ def edit(name: str, old: str, new: str) -> dict[str, str]:
         ("/* abandonned, which only codespell knows: abailable */", "WARNING:TYPO_SPELLING"),
     ],
 )
-def test_checkpatch(change: Change, lab: Lab, tmp_path: Path, line: str, found: str) -> None:
+def test_checkpatch(
+    change: Change, builder: Builder, tmp_path: Path, line: str, found: str
+) -> None:
     toy = change(edit("mm/x.c", "{\n", f"{{\n\t{line}\n"))
     mail = Path(command.git(toy.series, "format-patch", "-1", "-o", tmp_path / "topic"))
-    said = "\n".join(scripts.run_checkpatch(lab.trees.base, mail))
+    said = "\n".join(scripts.run_checkpatch(builder.trees.base, mail))
     assert found in said if found else said == ""
 
 
-def test_each_touched_suite_runs_at_each_patch(lab: Lab) -> None:
-    names = {Path(name).stem for name in compile.list_touched(lab.trees, "*_kunit.c")}
+def test_each_touched_suite_runs_at_each_patch(builder: Builder) -> None:
+    names = {Path(name).stem for name in compile.list_touched(builder.trees, "*_kunit.c")}
     assert names == {f"{suite.name}_kunit" for suite in kunit.SUITES}
 
 
-def test_semantic_patch(lab: Lab, tmp_path: Path) -> None:
+def test_semantic_patch(builder: Builder, tmp_path: Path) -> None:
     (tmp_path / "mm").mkdir()
     (tmp_path / "mm/x.c").write_text("void f(void)\n{\n\told(1);\n}\n")
     rule = tmp_path / "old.cocci"
@@ -100,7 +102,7 @@ def test_semantic_patch(lab: Lab, tmp_path: Path) -> None:
 
     def check(text: str) -> list[str]:
         rule.write_text(text)
-        return cocci.run_coccicheck(lab.trees.series, rule, tmp_path)
+        return cocci.run_coccicheck(builder.trees.series, rule, tmp_path)
 
     assert check(text) == ["old: mm/x.c: WARNING: old()"]
     assert check(text.replace("old@p", "new@p")) == []
@@ -108,22 +110,24 @@ def test_semantic_patch(lab: Lab, tmp_path: Path) -> None:
     assert broken.startswith("old: ") and "mm/x.c" not in broken
 
 
-def test_sparse_that_is_too_old(lab: Lab, tmp_path: Path) -> None:
+def test_sparse_that_is_too_old(builder: Builder, tmp_path: Path) -> None:
     old = tmp_path / "sparse"
     old.write_text("#!/bin/sh\necho 'x.c:3:1: error: Expected ; at end of declaration' >&2\n")
     old.chmod(0o755)
-    assert not sparse.is_usable(old, lab.trees.base)
+    assert not sparse.is_usable(old, builder.trees.base)
 
 
 @pytest.mark.full
-def test_seeded_warnings(lab: Lab) -> None:
+def test_seeded_warnings(builder: Builder) -> None:
     """One that only gcc knows, with W=1, and one that only sparse knows."""
-    need([] if sparse.has_sparse(lab.trees.base) else ["a sparse that the kernel accepts"])
-    step = tree.checkout_commit(lab.trees.base.parent, "series")
+    need([] if sparse.has_sparse(builder.trees.base) else ["a sparse that the kernel accepts"])
+    step = tree.checkout_commit(builder.trees.base.parent, "series")
     with (step / "mm/mm_init.c").open("a") as file:
         file.write("\nstatic int zdm_unused;\nint zdm_undeclared;\n")
     command.git(step, "commit", "-q", "-a", "-m", "seeded")
-    gcc, said = sorted(sparse.check_objects(lab.options, tree.Trees(lab.trees.series, step)))
+    gcc, said = sorted(
+        sparse.check_objects(builder.options, tree.Trees(builder.trees.series, step))
+    )
     assert re.match("mm/mm_init.c: warning: .zdm_unused. defined but not used", gcc)
     assert said.startswith("mm/mm_init.c: warning: symbol 'zdm_undeclared' was not declared.")
 

@@ -5,18 +5,18 @@ The names of the cells are those of the checks that guest/robustness calls.
 """
 
 import pytest
-from support import Lab, fail_if
 
-from checks import boots
+from cells import boots
+from support import Builder, fail_if
 
 PLANNED = boots.list_checks(boots.ROBUSTNESS.scripts)
 
 
 @pytest.fixture(scope="session")
-def told(lab: Lab) -> dict[str, str]:
+def told(builder: Builder) -> dict[str, str]:
     """Why checks did not pass on the measured kernel with the series."""
-    source, kernel = lab.trees.series, lab.kernel("series")
-    console = boots.boot_once(lab.options, source, kernel, "robustness", boots.ROBUSTNESS)
+    source, kernel = builder.trees.series, builder.kernel("series")
+    console = boots.boot_once(builder.options, source, kernel, "robustness", boots.ROBUSTNESS)
     return boots.judge(source, *console, PLANNED)
 
 

@@ -2,9 +2,9 @@
 """Sanitizer kernels: suites and rebinds bring no report, and the control brings the one it must."""
 
 import pytest
-from support import Lab
 
-from checks import sanitizers
+from cells import sanitizers
+from support import Builder
 
 RUNS = {
     "suites": sanitizers.run_suites,
@@ -16,6 +16,8 @@ RUNS = {
 @pytest.mark.full
 @pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize("name", sanitizers.CHECKERS)
-def test_sanitizer(lab: Lab, name: str, run: str) -> None:
+def test_sanitizer(builder: Builder, name: str, run: str) -> None:
     checker = sanitizers.CHECKERS[name]
-    assert RUNS[run](lab.options, checker, lab.kernel("series", checker.config), lab.trees)
+    assert RUNS[run](
+        builder.options, checker, builder.kernel("series", checker.config), builder.trees
+    )

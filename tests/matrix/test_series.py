@@ -6,36 +6,36 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support import PATCHES, Lab, contents, name_of
 
 from harness.core import folders
 from harness.kernel import export, source, topics
 from review import scripts
+from support import PATCHES, Builder, contents, name_of
 
 EXPORTED_FROM = "7.3.0-rc7"
 
 
 @pytest.mark.parametrize("patch", PATCHES, ids=name_of)
-def test_checkpatch(patch: Path, lab: Lab) -> None:
-    assert scripts.run_checkpatch(lab.trees.base, patch) == []
+def test_checkpatch(patch: Path, builder: Builder) -> None:
+    assert scripts.run_checkpatch(builder.trees.base, patch) == []
 
 
 @pytest.mark.parametrize("tool", scripts.TOOLS)
-def test_touched_files(tool: str, lab: Lab) -> None:
-    assert scripts.check_files(lab.trees, tool) == []
+def test_touched_files(tool: str, builder: Builder) -> None:
+    assert scripts.check_files(builder.trees, tool) == []
 
 
-def test_maintainers(lab: Lab) -> None:
-    assert scripts.check_maintainers(lab.trees) == []
+def test_maintainers(builder: Builder) -> None:
+    assert scripts.check_maintainers(builder.trees) == []
 
 
-def test_round_trip(lab: Lab, tmp_path: Path) -> None:
+def test_round_trip(builder: Builder, tmp_path: Path) -> None:
     """An export gives the bytes of series/, but for line numbers and blob ids on a later 7.3.y."""
     shutil.copytree(folders.ROOT / "series", tmp_path / "series")
     before = contents(tmp_path / "series")
-    export.export_topics(lab.trees.series, topics.list_topics(tmp_path / "series"))
+    export.export_topics(builder.trees.series, topics.list_topics(tmp_path / "series"))
     after = contents(tmp_path / "series")
-    if source.read_version((lab.trees.base / "Makefile").read_text()) != EXPORTED_FROM:
+    if source.read_version((builder.trees.base / "Makefile").read_text()) != EXPORTED_FROM:
         before, after = (
             {
                 name: re.sub(rb"^(index |@@ ).*", b"", data, flags=re.M)

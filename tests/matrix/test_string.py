@@ -4,21 +4,21 @@
 from pathlib import Path
 
 import pytest
-from support import Lab, choose, need
 
 from harness.core.folders import ROOT
 from harness.kernel.toolchain import compile_like_mm_init
 from harness.replay import build
 from harness.replay.device import PROGRAM
 from harness.replay.drain import Code
+from support import Builder, choose, need
 
 
 @pytest.mark.parametrize("name", choose(["debian", "clang"], ("debian",)))
-def test_each_memcpy_flushcache_is_a_movnti(lab: Lab, tmp_path: Path, name: str) -> None:
+def test_each_memcpy_flushcache_is_a_movnti(builder: Builder, tmp_path: Path, name: str) -> None:
     """On the base this fails with gcc 12, which stores the second field with a plain MOV."""
     config = build.CONFIGS[name]
     need(config.missing())
-    kernel = PROGRAM.build_objects(lab.options, lab.trees.series, name)
+    kernel = PROGRAM.build_objects(builder.options, builder.trees.series, name)
     made = compile_like_mm_init(kernel.out, ROOT / "probes/flushcache.c", tmp_path / "flushcache.o")
     code = [instruction.name for instruction in Code(made).list_body("set_entry")]
     assert code.count("movnti") == 2, code

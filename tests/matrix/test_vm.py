@@ -13,35 +13,35 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import SHELL, Lab, choose
 
 from harness.core import command, errors, folders
 from harness.kernel.config import LIKE_DEBIAN
 from harness.replay.drain import CHUNK, find_undrained
 from harness.vm import accel, guest, initramfs
 from harness.vm.devices import DEVICES
+from support import SHELL, Builder, choose
 
 
 @pytest.mark.parametrize("name", choose(("base", "series"), ("series",)))
-def test_boot_and_rebind(lab: Lab, name: str) -> None:
+def test_boot_and_rebind(builder: Builder, name: str) -> None:
     """Kernel and selftest have to tell of each rebind of each device."""
-    lab.rebind(name, lab.options)
+    builder.rebind(name, builder.options)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", ["base", "series"])
-def test_boot_like_debian(lab: Lab, name: str) -> None:
+def test_boot_like_debian(builder: Builder, name: str) -> None:
     """With what Debian switches on: new memory is zeroed, and a jiffy is 4 ms."""
-    times, console = lab.rebind(name, lab.options, LIKE_DEBIAN)
+    times, console = builder.rebind(name, builder.options, LIKE_DEBIAN)
     assert "heap alloc:on" in console
     assert {ms % 4 for one in times.values() for ms in (one.first, *one.memmap)} == {0}
 
 
-def test_shell(lab: Lab) -> None:
+def test_shell(builder: Builder) -> None:
     """Commands are typed, each when the shell asks for one, and Ctrl-D ends the guest."""
-    kernel = lab.kernel("series")
-    image = initramfs.make_initramfs(lab.options, lab.trees.series, "shell")
-    accelerator = accel.choose_accel(lab.options, kernel, image)
+    kernel = builder.kernel("series")
+    image = initramfs.make_initramfs(builder.options, builder.trees.series, "shell")
+    accelerator = accel.choose_accel(builder.options, kernel, image)
     shell: list[str | Path] = [sys.executable, "-B", "-c", SHELL, kernel.release, kernel.image]
     master, slave = pty.openpty()
     todo, text = ["uname -r\n", "ndctl list -R | grep dev\n", "rebind 1\n", "\4"], ""
@@ -71,17 +71,17 @@ def test_shell(lab: Lab) -> None:
     assert child.returncode == 0 and "reboot: Power down" in text
 
 
-def test_real_panic_is_seen(lab: Lab, tmp_path: Path) -> None:
+def test_real_panic_is_seen(builder: Builder, tmp_path: Path) -> None:
     empty = tmp_path / "empty.cpio"
     empty.write_bytes(initramfs.pack_archive({}, {}))
     with pytest.raises(errors.UserError, match="complains: .*Kernel panic - not syncing"):
-        machine = guest.Guest(lab.kernel("series"), empty, "tcg")
+        machine = guest.Guest(builder.kernel("series"), empty, "tcg")
         guest.boot_guest(machine, tmp_path / "log", lambda _: None, 120)
 
 
-def test_copy_is_inline(lab: Lab) -> None:
+def test_copy_is_inline(builder: Builder) -> None:
     """Eight MOVNTI without a call or a jump between them copy a struct page of 64 bytes."""
-    made = lab.kernel("series").image.parent / "mm_init.o"
+    made = builder.kernel("series").image.parent / "mm_init.o"
     code = command.run(["objdump", "-d", "--no-show-raw-insn", made], "objdump")
     for name in ("memmap_init_device_pages", "memmap_init_device_compounds"):
         function = re.search(rf"<{name}>:\n(.*?)\n\n", code + "\n\n", re.S)
@@ -91,6 +91,6 @@ def test_copy_is_inline(lab: Lab) -> None:
         assert "rep movs" not in function[1]
 
 
-def test_copies_are_drained(lab: Lab) -> None:
+def test_copies_are_drained(builder: Builder) -> None:
     """The kernel that boots drains its copies; test_replay.py checks those of the replay."""
-    assert not find_undrained(lab.kernel("series").image.parent / "mm_init.o", CHUNK)
+    assert not find_undrained(builder.kernel("series").image.parent / "mm_init.o", CHUNK)

@@ -4,7 +4,6 @@
 from pathlib import Path
 
 import pytest
-from support import MAILS, PATCHES, Lab, name_of, need
 
 from harness.core import debian
 from harness.kernel import tree
@@ -14,46 +13,47 @@ from review.cocci import check_semantics
 from review.scripts import run_checkpatch
 from review.sparse import check_objects, has_sparse
 from review.stable import check_stable
+from support import MAILS, PATCHES, Builder, name_of, need
 
 COVERS = [mail for mail in MAILS if mail not in PATCHES]
 
 
 @pytest.mark.parametrize("cover", COVERS, ids=name_of)
-def test_cover_letter(cover: Path, lab: Lab) -> None:
-    assert run_checkpatch(lab.trees.base, cover) == []
+def test_cover_letter(cover: Path, builder: Builder) -> None:
+    assert run_checkpatch(builder.trees.base, cover) == []
 
 
-def test_w1_and_sparse(lab: Lab) -> None:
-    need([] if has_sparse(lab.trees.base) else ["a sparse that the kernel accepts"])
-    assert check_objects(lab.options, lab.trees) == []
+def test_w1_and_sparse(builder: Builder) -> None:
+    need([] if has_sparse(builder.trees.base) else ["a sparse that the kernel accepts"])
+    assert check_objects(builder.options, builder.trees) == []
 
 
-def test_coccicheck(lab: Lab) -> None:
-    assert check_semantics(lab.options, lab.trees) == []
+def test_coccicheck(builder: Builder) -> None:
+    assert check_semantics(builder.options, builder.trees) == []
 
 
-def test_stable_kernel(lab: Lab) -> None:
+def test_stable_kernel(builder: Builder) -> None:
     try:
-        assert check_stable(lab.options, lab.trees, PATCHES) == []
+        assert check_stable(builder.options, builder.trees, PATCHES) == []
     except debian.NotOffered as reason:
         pytest.skip(str(reason))
 
 
 @pytest.fixture(scope="module", params=range(len(PATCHES)), ids=[*map(name_of, PATCHES)])
-def patch(lab: Lab, request: pytest.FixtureRequest) -> tree.Patch:
+def patch(builder: Builder, request: pytest.FixtureRequest) -> tree.Patch:
     """Each patch in turn: all tests of one run before those of the next."""
     number: int = request.param
-    return tree.list_patches(lab.trees.base.parent)[number]
+    return tree.list_patches(builder.trees.base.parent)[number]
 
 
-def test_vm(lab: Lab, patch: tree.Patch) -> None:
-    assert builds.check_vm(lab.options, lab.trees, patch) == []
+def test_vm(builder: Builder, patch: tree.Patch) -> None:
+    assert builds.check_vm(builder.options, builder.trees, patch) == []
 
 
-def test_allnoconfig(lab: Lab, patch: tree.Patch) -> None:
+def test_allnoconfig(builder: Builder, patch: tree.Patch) -> None:
     config = KernelConfig("allnoconfig")
-    assert builds.build_folders(lab.options, lab.trees, patch, config) == []
+    assert builds.build_folders(builder.options, builder.trees, patch, config) == []
 
 
-def test_without_zone_device(lab: Lab, patch: tree.Patch) -> None:
-    assert builds.check_without_zone_device(lab.options, lab.trees, patch) == []
+def test_without_zone_device(builder: Builder, patch: tree.Patch) -> None:
+    assert builds.check_without_zone_device(builder.options, builder.trees, patch) == []

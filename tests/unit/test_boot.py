@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from checks.boot_memory import compare_zones, read_zones
+from cells.boot_memory import compare_zones, read_zones
 from harness.bench import measure
 from harness.bench.measure import Setup
 from harness.core import errors

@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
-from support import make, refusal
 
 from harness import clean as stage
 from harness.core import command, errors, folders, options
 from harness.kernel import tree
+from support import make, refusal
 
 
 def test_own_folder_goes(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from checks import warnings
-from checks.compile import ARM64, I386, X86_64, Compilation
+from cells import warnings
+from cells.compile import ARM64, I386, X86_64, Compilation
 from harness.core.errors import UserError
 from harness.core.options import read_options
 from harness.kernel.config import KernelConfig

@@ -6,9 +6,8 @@ import runpy
 from pathlib import Path
 
 import pytest
-from support import choose
 
-from checks import cells, compile, kunit
+from cells import compile, configs, kunit
 from harness.core.architectures import ARCHITECTURES, GUESTS
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
@@ -16,6 +15,7 @@ from harness.core.options import read_options
 from harness.kernel import config
 from harness.kernel.toolchain import Toolchain
 from harness.replay import build
+from support import choose
 
 
 def test_vanished_fragment_line() -> None:
@@ -71,13 +71,13 @@ def test_each_architecture_is_compiled_for_and_tested() -> None:
 
 
 def test_configuration_of_a_cell_is_printed() -> None:
-    names = cells.show_config("").splitlines()
+    names = configs.show_config("").splitlines()
     assert {"sanitizers/kmsan", "kunit/um", "replay/clang", "boot-memory/online"} <= {*names}
-    text = cells.show_config("sanitizers/kmsan")
+    text = configs.show_config("sanitizers/kmsan")
     for part in ("configs/guest.config", "clang", "CONFIG_KMSAN=y", "CONFIG_ZONE_DEVICE=y"):
         assert part in text
     with pytest.raises(UserError, match="CELL=kmsan must be one of .*sanitizers/kmsan"):
-        cells.show_config("kmsan")
+        configs.show_config("kmsan")
 
 
 def test_short_lists_name_cells() -> None:

@@ -6,10 +6,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support import need
 
 from harness.core.errors import UserError
 from harness.replay.drain import find_undrained
+from support import need
 
 END = "MOVNTI reaches the end of f() without SFENCE"
 CASES = {

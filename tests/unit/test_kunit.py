@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from checks import ktap, kunit
+from cells import ktap, kunit
 from harness.core import errors
 
 LOG = "KTAP version 1\n    # two: EXPECTATION FAILED at x.c:1\n    want 1\n    not ok 2 two\n"

@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
-from support import MAILS, name_of
 
 from harness.kernel.export import read_subject
+from support import MAILS, name_of
 
 COLUMNS = 75
 TAGS = re.compile(r"^(Signed-off|Reviewed|Acked|Tested)-by:", re.M)

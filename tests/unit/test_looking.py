@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import make
 
 from harness.core import command, folders
+from support import make
 
 
 def test_list_is_what_pytest_collects() -> None:

@@ -8,12 +8,12 @@ from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
-from support import read_mail
 
 from harness.core import command, errors, options
 from harness.core.cache import digest
 from harness.kernel import tree
 from review import outbox
+from support import read_mail
 
 Write = Callable[..., list[Path]]
 AUTHOR = "Jörg O'Tester <joerg@example.org>"

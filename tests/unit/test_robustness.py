@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from checks import boot_memory, boots, demotion, ktap, machine_check
+from cells import boot_memory, boots, demotion, ktap, machine_check
 from harness.core import folders
 
 MEMORY = sorted({boot.scripts for boot in boot_memory.BOOTS.values()})

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from checks import sanitizers
+from cells import sanitizers
 from harness.core import command
 from harness.kernel.images import Kernel
 from harness.kernel.tree import Trees

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import refusal
 
 from harness import setup
 from harness.core import command, errors, folders, options
+from support import refusal
 
 # Each notes how it was called. apt-get fails where there is a file update or install.
 FAKES = {

@@ -10,9 +10,9 @@ import termios
 from collections.abc import Callable
 
 import pytest
-from support import SHELL
 
 from harness.core import folders
+from support import SHELL
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import need
 
 from harness.core import command, folders, options
+from support import need
 
 # What shellcheck says of the guest's scripts and is meant: init sources them into one shell.
 MEANT = {

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from support import contents
 
 from harness.core import command, errors, options
 from harness.kernel import export, source, topics, tree
+from support import contents
 
 
 def test_apply_and_export_round_trip(

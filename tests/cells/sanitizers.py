@@ -15,9 +15,9 @@ from collections.abc import Container
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from checks import kunit
-from checks.boots import Boot, boot_once
-from checks.compile import list_touched
+from cells import kunit
+from cells.boots import Boot, boot_once
+from cells.compile import list_touched
 from harness.bench.measure import name_console
 from harness.core.architectures import LLVM
 from harness.core.command import run

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """`make config CELL=NAME`: the kernel configuration of a test cell, its fragments merged."""
 
-from checks import boot_memory, compile, demotion, kunit, sanitizers
+from cells import boot_memory, compile, demotion, kunit, sanitizers
 from harness.core.errors import UserError
 from harness.core.options import read_options
 from harness.core.stages import run_program

@@ -13,7 +13,7 @@ from io import BufferedRWPair
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from checks import boots, demotion
+from cells import boots, demotion
 from harness.core.command import run
 from harness.core.errors import UserError
 from harness.core.options import Options

@@ -6,7 +6,7 @@ Two nodes of RAM are the top tier. The NVDIMM is a node without CPUs, and the lo
 
 import re
 
-from checks.boots import Boot
+from cells.boots import Boot
 from harness.kernel.config import MEASURED, KernelConfig
 
 RAM_GIB = 4

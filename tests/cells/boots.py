@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checks import ktap
+from cells import ktap
 from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.core.progress import announce, say

@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from checks import boots
+from cells import boots
 from harness.core.cache import drop_others, keep
 from harness.core.command import git, run
 from harness.core.options import Options

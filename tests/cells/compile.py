@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from checks.warnings import find_added, find_warnings
+from cells.warnings import find_added, find_warnings
 from harness.core import architectures
 from harness.core.command import git
 from harness.core.errors import UserError

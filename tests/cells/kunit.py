@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checks import ktap
+from cells import ktap
 from harness.core.architectures import ARM64, I386, UML, X86_64, Architecture
 from harness.core.errors import UserError
 from harness.core.folders import need_disk

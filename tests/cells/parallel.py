@@ -5,8 +5,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from checks import boot_memory
-from checks.boots import Boot, boot_once
+from cells import boot_memory
+from cells.boots import Boot, boot_once
 from harness.core.options import Options
 from harness.kernel.images import Kernel
 from harness.vm.console import list_messages

@@ -9,7 +9,7 @@ import re
 from functools import partial
 from pathlib import Path
 
-from checks.boots import Boot
+from cells.boots import Boot
 from harness.core.options import Options
 from harness.kernel.config import BOOTED, MEASURED, KernelConfig
 from harness.vm.initramfs import SELFTESTS
@@ -171,7 +171,7 @@ BOOTS = {
     **DEBUGGED,
     "arm64": use_memory(config=BOOTED["arm64"]),
 }
-# On the kernels of checks/sanitizers.py. KMSAN excludes deferred initialisation, and takes two
+# On the kernels of tests/cells/sanitizers.py. KMSAN excludes deferred initialisation, and takes two
 # pages of metadata for each page.
 SANITIZED = {
     "kasan-ubsan": use_few(),
