@@ -15,7 +15,7 @@ SYSTEM_PYTHON = @/usr/bin/python3 -B -m
 UNIT_TESTS = $(PYTHON) -m pytest -q -n auto tests/unit
 # $(SETUP) WHAT: first make sure of what a target needs; harness/setup.py lists it.
 SETUP = sh harness/setup.sh
-REPLAYS = replay replay-boot replay-online replay-hugetlb replay-parallel replay-demotion replay-copy replay-bind
+REPLAYS = replay replay-boot replay-online replay-parallel replay-demotion replay-copy replay-bind
 .PHONY: help packages setup tools tools-all requirements source tree kernels initramfs export bench shell config list probes \
 	$(REPLAYS) record tables check test test-all review outbox clean
 .NOTPARALLEL:
@@ -29,7 +29,6 @@ help:
 	@echo 'make replay     run the object files of both kernels in user space: compare every byte, and race them natively'
 	@echo 'make replay-boot  the same for the memmap of boot: deferred initialisation, with the page allocator behind it'
 	@echo 'make replay-online  the same for memory blocks that come online'
-	@echo 'make replay-hugetlb  the same for pages of 1 GiB that are set aside at boot'
 	@echo 'make replay-parallel  the same for one device and several threads: compared with base, timed by wall clock'
 	@echo 'make replay-demotion  the same for the copy of folios to a lower tier, and what it evicts from the caches'
 	@echo 'make replay-copy  memcpy_nt() beside the other ways to copy, 64 bytes to 2 MiB'

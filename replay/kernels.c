@@ -33,7 +33,7 @@ void *map_at(unsigned long where, size_t bytes)
 	return made;
 }
 
-/* Of huge pages, a kernel writes the first page. */
+/* Only what a kernel writes takes room. */
 KERNEL_CALLS
 void *replay_memory(void)
 {

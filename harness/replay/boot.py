@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make replay-boot`, `make replay-online`, `make replay-hugetlb`: struct pages of boot and later.
+"""`make replay-boot`, `make replay-online`: struct pages of boot and of memory that comes online.
 
-One program compares and races how both kernels initialise deferred memory of boot, blocks of memory
-that come online, and pages of 1 GiB that boot has set aside.
+One program compares and races how both kernels initialise deferred and reserved memory of boot, and
+blocks of memory that come online.
 """
 
 from collections.abc import Sequence
@@ -53,20 +53,17 @@ PROGRAM = Program(
         "mm/page_isolation",
         "kernel/padata",
     ),
-    ("replay_event", "replay_memory", "replay_queue", "replay_cancel"),
-    optional={"hugetlb_bootmem_struct_page_init": "mm/hugetlb"},
+    ("replay_event", "replay_queue", "replay_cancel"),
     # Its address is taken, so the compiler keeps its calling convention.
     exposed="deferred_init_memmap",
-    fallback=("mm/mm_init", "mm/hugetlb"),
+    fallback=("mm/mm_init",),
 )
 
 
 def name_race(result: Result) -> str:
-    """Return the size of the zone, of the blocks or of the huge pages, and what else tells rows."""
+    """Return the size of the zone or of the blocks, and what else tells rows."""
     if "block_mib" in result:
         return f"blocks of {result['block_mib']:>4} MiB"
-    if result["what"] == "hugetlb":
-        return f"{result['gib']:>2} page{'s' * (result['gib'] > 1)} of 1 GiB"
     threads = f", threads {result['threads']}, wall clock" if "threads" in result else ""
     return f"{result['gib']:>4} GiB, {result['what']}{threads}"
 
@@ -107,5 +104,3 @@ BOOT = replace(
 )
 # GiB of memory, whose struct pages are larger than the caches, and rounds of each process.
 ONLINE = describe_replay("online", "online", 200, ["race", "online", "8", "9"])
-# Pages of 1 GiB, rounds of each process.
-HUGETLB = describe_replay("hugetlb", "hugetlb", 200, ["race", "hugetlb", "16", "9"])

@@ -291,13 +291,15 @@ class Program:
         sides = [self.link_side(before, "base"), self.link_side(after, "series")]
         if self.fallback and after.config.tools.architecture is X86_64:
             flags = ["-include", str(REPLAY / "fallback.h")]
-            changed = {}
-            for part in self.fallback:
-                if (after.out / f"{part}.o").exists():
-                    made = after.out / f"fallback_{Path(part).name}.o"
-                    changed[part] = compile_like_mm_init(
-                        after.out, trees.series / f"{part}.c", made, *flags
-                    )
+            changed = {
+                part: compile_like_mm_init(
+                    after.out,
+                    trees.series / f"{part}.c",
+                    after.out / f"fallback_{Path(part).name}.o",
+                    *flags,
+                )
+                for part in self.fallback
+            }
             sides.append(self.link_side(after, "fallback", changed=changed))
         if not peer:
             return self.link_program(after, sides, after.out / self.name)

@@ -18,7 +18,7 @@ from harness.core.options import Options
 from harness.core.progress import say
 from harness.core.stages import run_stage
 from harness.replay.bind import BIND
-from harness.replay.boot import BOOT, HUGETLB, ONLINE
+from harness.replay.boot import BOOT, ONLINE
 from harness.replay.copy import COPY
 from harness.replay.demotion import DEMOTION
 from harness.replay.device import DEVICE
@@ -27,7 +27,7 @@ from harness.replay.run import Replay, run_replay
 from harness.replay.samples import RESULTS, Samples, describe_runs, find_stolen
 from harness.vm.accel import find_kvm
 
-REPLAYS = (DEVICE, BOOT, ONLINE, HUGETLB, PARALLEL, DEMOTION, COPY, BIND)
+REPLAYS = (DEVICE, BOOT, ONLINE, PARALLEL, DEMOTION, COPY, BIND)
 
 
 def name_folder(cpu: str, config: str, date: str) -> str:

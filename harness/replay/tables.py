@@ -51,9 +51,9 @@ RUNS = {
         "demotion": "2026-11-22-sapphire-rapids-demotion",
     },
     "Zen 3": dict.fromkeys(("replay", "parallel", "demotion", "copy"), "2026-11-24-zen-3")
-    | dict.fromkeys(("boot", "online", "hugetlb"), "2026-11-24-zen-3-range"),
+    | dict.fromkeys(("boot", "online"), "2026-11-24-zen-3-range"),
     ZEN_4: dict.fromkeys(("replay", "parallel", "demotion"), "2026-11-25-zen-4")
-    | dict.fromkeys(("boot", "online", "hugetlb"), "2026-11-25-zen-4-boot")
+    | dict.fromkeys(("boot", "online"), "2026-11-25-zen-4-boot")
     | {"copy": "2026-11-25-zen-4-copy", "bind": "2026-11-25-zen-4-bind"}
     | {"bench": "2026-11-25-zen-4-native"},
     "Zen 5": dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
@@ -225,7 +225,6 @@ def list_gains() -> list[Row]:
         "fill: device-dax, 2 MiB, memmap in RAM, such as CXL": ("replay", in_ram),
         "boot: deferred memory (RFC)": ("boot", {"what": "deferred", "gib": GIB, "threads": None}),
         "bring memory online as system-ram (RFC)": ("online", {"block_mib": 2048}),
-        "set pages of 1 GiB aside at boot (RFC)": ("hugetlb", {"gib": 16}),
         f"{whole} device-dax, 2 MiB, memmap in RAM (RFC)": ("bind", name_bind(9, **zeroed)),
         f"{whole} device-dax, 2 MiB, Safe RET (RFC)": ("bind", name_bind(9, **zeroed, safe_ret=1)),
         f"{whole} fsdax, memmap in RAM (RFC)": ("bind", name_bind(0, **zeroed)),
@@ -337,13 +336,12 @@ def list_threads() -> list[Row]:
     return list_times("threads", raced)
 
 
-def list_online(*kinds: str) -> list[Row]:
-    """Return the times of memory blocks that come online, of huge pages, or of both."""
+def list_online() -> list[Row]:
+    """Return the times of memory blocks that come online."""
     raced = (
         (cpu, name_race(result).strip(), result)
-        for kind in kinds
-        for cpu in list_cpus(kind)
-        for result in load(cpu, kind)["results"]
+        for cpu in list_cpus("online")
+        for result in load(cpu, "online")["results"]
     )
     return list_times("what", raced)
 
@@ -507,7 +505,7 @@ MARKDOWN: dict[str, Callable[[], list[Row]]] = {
     "v11": list_v11,
     "boot": lambda: [*list_boot(), *list_reserved()[1:]],
     "threads": list_threads,
-    "online": lambda: list_online("online", "hugetlb"),
+    "online": list_online,
     "parallel": list_parallel,
     "small": list_small,
     "demotion": list_demotion,
@@ -565,9 +563,7 @@ MAILS: tuple[tuple[str, Callable[[], list[Row]]], ...] = (
     ("boot-memmap/0001-*", list_stores),
     ("reserved-memmap/0000-*", lambda: list_short(list_reserved())),
     ("reserved-memmap/0001-*", lambda: list_short(list_reserved())),
-    ("online-memmap/0000-*", lambda: list_short(list_online("online"))),
-    ("hugetlb-memmap/0000-*", lambda: list_short(list_online("hugetlb"))),
-    ("hugetlb-memmap/0001-*", lambda: list_short(list_online("hugetlb"))),
+    ("online-memmap/0000-*", lambda: list_short(list_online())),
     ("demotion/0000-*", lambda: list_brief(list_demotion())),
     ("demotion/*-mm-copy-huge-folios-*", lambda: list_brief(list_demotion())),
     ("vmemmap/0000-*", list_whole),

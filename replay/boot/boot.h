@@ -13,7 +13,6 @@ enum boot_what {
 	BOOT_DEFERRED,		/* deferred_init_memmap(): initialise and free */
 	BOOT_RESERVED,		/* memblock_free_all(): reserved memory */
 	BOOT_ONLINE,		/* online_pages(), for each memory block */
-	BOOT_HUGETLB,		/* hugetlb_bootmem_struct_page_init(): pages of 1 GiB */
 	NR_BOOT
 };
 
@@ -53,7 +52,6 @@ struct boot_side {
 	unsigned long pageblock_pages;
 	unsigned int zones[2];		/* ZONE_NORMAL, ZONE_MOVABLE */
 	unsigned int can_check;		/* check_pages can be switched on */
-	unsigned int has_hugetlb;
 	/* Where a struct page has its list head, and LIST_POISON1 and 2. */
 	unsigned long lru;
 	unsigned long list_poison[2];

@@ -98,12 +98,6 @@ static bool online_case(unsigned long number, struct boot_case *c)
 	return number < 4;
 }
 
-static void place_huge_pages(struct boot_case *c, unsigned long pages, unsigned long at)
-{
-	c->nr_pages = pages * (GIB >> layout->page_shift);
-	c->start_pfn = START_PFN + at * (GIB >> layout->page_shift);
-}
-
 /* Case @number of the list; false behind its end. */
 static bool matrix_case(unsigned long number, struct boot_case *c)
 {
@@ -123,10 +117,6 @@ static bool matrix_case(unsigned long number, struct boot_case *c)
 	number /= 2;
 	if (c->what == BOOT_ONLINE)
 		return online_case(number, c);
-	if (c->what == BOOT_HUGETLB) {
-		place_huge_pages(c, 1 + number % 2, number / 2 * 3);
-		return number < 4;
-	}
 	c->nr_pages = lengths[number % 4];
 	number /= 4;
 	if (c->what == BOOT_RESERVED) {
@@ -158,10 +148,6 @@ static void random_case(uint64_t seed, unsigned long number, struct boot_case *c
 			c->memmap_pages = below(&state, c->block_pages / side->pageblock_pages) *
 					  side->pageblock_pages;
 		c->callback = !below(&state, 4);
-		return;
-	}
-	if (c->what == BOOT_HUGETLB) {
-		place_huge_pages(c, 1 + below(&state, 2), below(&state, 64));
 		return;
 	}
 	c->start_pfn = START_PFN + below(&state, 64) * section;
@@ -198,8 +184,6 @@ int check_cases(int nr, char **words)
 	};
 	char name[128];
 
-	if (what == BOOT_HUGETLB && !boot_side(&kernels[0])->has_hugetlb)
-		die("these kernels have no huge pages");
 	compare_open(MAX_PAGES, &comparison);
 	for (unsigned long i = first; i - first < most; i++) {
 		struct boot_case c = { .what = what };

@@ -11,7 +11,7 @@ const char usage[] =
 "       boot threads [GIB [ROUNDS [JSON]]]        time deferred GIB GiB by wall clock, by threads\n"
 "       boot count WHAT                           count instructions per struct page\n"
 "       boot info                                 the kernels and their struct page\n"
-"WHAT is deferred, reserved, online or hugetlb\n";
+"WHAT is deferred, reserved or online\n";
 
 void *boot_state;
 
@@ -37,7 +37,7 @@ enum boot_what read_what(int nr, char **words)
 		if (!strcmp(words[0], boot_name(what)))
 			return what;
 	fputs(usage, stderr);
-	die("say what: deferred, reserved, online or hugetlb");
+	die("say what: deferred, reserved or online");
 }
 
 const struct command commands[] = {

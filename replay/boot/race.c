@@ -134,8 +134,6 @@ int race_boot(int nr, char **words)
 	enum boot_what what = read_what(nr, words);
 	unsigned long gib = read_zone(nr, words, 1);
 
-	if (what == BOOT_HUGETLB && gib > 1)
-		add_row(what, 1, 0);
 	if (what == BOOT_ONLINE) {
 		add_row(what, gib, 128);
 		add_row(what, gib, 1024);
@@ -160,14 +158,13 @@ int race_threads(int nr, char **words)
 	return run_rows("ns of wall clock per struct page", gib, nr - 1, words + 1);
 }
 
-/* Of a section, or of a page of 1 GiB. */
+/* Of a section. */
 int count_boot(int nr, char **words)
 {
 	enum boot_what what = read_what(nr, words);
 
 	add_row(what, 1, what == BOOT_ONLINE ? 128 : 0);
-	if (what != BOOT_HUGETLB)
-		rows[0].nr_pages = 128 * MIB >> layout->page_shift;
+	rows[0].nr_pages = 128 * MIB >> layout->page_shift;
 	window_open(rows[0].nr_pages * layout->page_struct_size);
 	window_place(START_PFN);
 	running.c = &rows[0];

@@ -2,14 +2,12 @@
 /*
  * Kernel side of the boot replay: what is needed around mm/mm_init.o,
  * mm/page_alloc.o, mm/memblock.o, mm/vmstat.o, mm/memory_hotplug.o,
- * mm/page_isolation.o, mm/hugetlb.o and kernel/padata.o, which are the kernel's
- * own.
+ * mm/page_isolation.o and kernel/padata.o, which are the kernel's own.
  *
  * Compiled once per tree and configuration, with that kernel's own headers and
  * command line. ../node.h says what the node is. Notifiers, kswapd and the like do
- * nothing, and there is no HVO.
+ * nothing.
  */
-#include <linux/hugetlb.h>
 #include <linux/memory_hotplug.h>
 #include <linux/mm.h>
 #include <linux/nmi.h>
@@ -43,13 +41,9 @@ static struct state {
 	atomic_long_t vm_zone_stat[NR_VM_ZONE_STAT_ITEMS];
 	struct vm_event_state events;
 	unsigned long totalram, highest_pfn;
-#ifdef CONFIG_HUGETLB_PAGE
-	struct hstate huge;
-#endif
 } *state;
 
 DO_NOTHING(_printk);
-DO_NOTHING(hugetlb_vmemmap_optimize_bootmem_folios);
 DO_NOTHING(kcompactd_run);
 DO_NOTHING(kswapd_run);
 DO_NOTHING(memory_notify);
@@ -195,54 +189,6 @@ static unsigned long free_block(struct page *page, unsigned int order, unsigned 
 	return 1UL << order;
 }
 
-#ifdef CONFIG_HUGETLB_PAGE
-/* What memblock and hugetlb leave of pages that are set aside: heads only. */
-static void prepare_huge(const struct boot_case *c)
-{
-	struct hstate *huge = &state->huge;
-	struct huge_bootmem_page *m;
-	unsigned long pfn;
-	unsigned int i;
-
-	/* One node, so one thread. */
-	nodes_clear(node_states[N_MEMORY]);
-	node_set_state(c->node, N_MEMORY);
-	page_offset_base = (unsigned long)replay_memory() - PFN_PHYS(c->start_pfn);
-	huge->order = PUD_SHIFT - PAGE_SHIFT;
-	huge->mask = PUD_MASK;
-	for (i = 0; i < MAX_NUMNODES; i++) {
-		INIT_LIST_HEAD(&huge_boot_pages[i]);
-		INIT_LIST_HEAD(&huge->hugepage_freelists[i]);
-	}
-	for (pfn = c->start_pfn; pfn < c->start_pfn + c->nr_pages; pfn += PUD_SIZE / PAGE_SIZE) {
-		reserve(c, pfn, pfn + 1);
-		m = pfn_to_kaddr(pfn);
-		m->hstate = huge;
-		m->flags = HUGE_BOOTMEM_ZONES_VALID;
-		list_add_tail(&m->list, &huge_boot_pages[c->node]);
-	}
-}
-
-static unsigned long walk_huge(const struct boot_case *c)
-{
-	struct folio *folio;
-	unsigned long nr = 0;
-
-	list_for_each_entry(folio, &state->huge.hugepage_freelists[c->node], lru)
-		nr += free_block(&folio->page, PUD_SHIFT - PAGE_SHIFT, MIGRATE_MOVABLE);
-	return nr;
-}
-#else
-static void prepare_huge(const struct boot_case *c)
-{
-}
-
-static unsigned long walk_huge(const struct boot_case *c)
-{
-	return 0;
-}
-#endif
-
 static void prepare(const struct boot_case *c, void *where)
 {
 	unsigned long end_pfn = c->start_pfn + c->nr_pages;
@@ -269,10 +215,6 @@ static void prepare(const struct boot_case *c, void *where)
 	if (cpumask_empty(&__cpu_online_mask))
 		set_online_cpus(1);
 	start_padata();
-	if (c->what == BOOT_HUGETLB)
-		prepare_huge(c);
-	if (c->what != BOOT_DEFERRED && c->what != BOOT_RESERVED)
-		return;
 	node->pgdat.nr_zones = c->zone + 1;
 	memblock_add_node(PFN_PHYS(c->start_pfn), PFN_PHYS(c->nr_pages), c->node, 0);
 	for (i = 0; i < c->nr_reserved; i++) {
@@ -304,8 +246,6 @@ static void run(const struct boot_case *c)
 		online(c, zone);
 	else if (c->what == BOOT_RESERVED)
 		memblock_free_all();
-	else if (c->what == BOOT_HUGETLB)
-		hugetlb_bootmem_struct_page_init();
 	else
 		deferred_init_memmap(&node->pgdat);
 }
@@ -323,8 +263,6 @@ static unsigned long walk(const struct boot_case *c)
 				list_for_each_entry(page, &zone->free_area[order].free_list[t],
 						    buddy_list)
 					nr += free_block(page, order, t);
-	if (c->what == BOOT_HUGETLB)
-		nr += walk_huge(c);
 	state->totalram = totalram_pages();
 	state->highest_pfn = highest_memmap_pfn;
 	memcpy(&state->events, &vm_event_states, sizeof(state->events));
@@ -354,7 +292,6 @@ struct boot_side replay_side = {
 	.state_size = sizeof(struct state),
 	.block_pages = MAX_ORDER_NR_PAGES,
 	.pageblock_pages = pageblock_nr_pages,
-	.has_hugetlb = IS_ENABLED(CONFIG_HUGETLB_PAGE),
 	.zones = { ZONE_NORMAL, ZONE_MOVABLE },
 	.can_check = !IS_ENABLED(CONFIG_JUMP_LABEL),
 	.lru = offsetof(struct page, lru),

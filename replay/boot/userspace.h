@@ -17,7 +17,7 @@ static inline const struct boot_side *boot_side(const struct kernel *kernel)
 
 static inline const char *boot_name(enum boot_what what)
 {
-	static const char *const names[] = { "deferred", "reserved", "online", "hugetlb" };
+	static const char *const names[] = { "deferred", "reserved", "online" };
 
 	return names[what];
 }

@@ -83,7 +83,6 @@ REACHED = {
     "reserved-memmap": ("rppt@kernel.org",),
     "parallel-memmap": ("daniel.m.jordan@oracle.com", "linux-crypto@vger.kernel.org"),
     "online-memmap": ("david@kernel.org", "linux-cxl@vger.kernel.org"),
-    "hugetlb-memmap": ("muchun.song@linux.dev",),
     "demotion": ("x86@kernel.org", "linux-hardening@vger.kernel.org", "kasan-dev@googlegroups.com"),
     "vmemmap": ("x86@kernel.org", "nvdimm@lists.linux.dev", "linux-fsdevel@vger.kernel.org"),
 }

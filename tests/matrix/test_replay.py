@@ -121,7 +121,7 @@ def test_fault_in_the_kernel(builder: Builder, statement: str, message: str) -> 
         (PROGRAM, "devices 2 1000 18d", "small devices have whole compound pages"),
         (PROGRAM, "", "usage: replay matrix"),
         (boot.PROGRAM, "random deferred many", '"many" is no number'),
-        (boot.PROGRAM, "matrix many", "say what: deferred, reserved, online or hugetlb"),
+        (boot.PROGRAM, "matrix many", "say what: deferred, reserved or online"),
         (boot.PROGRAM, "race online 0", "a zone has GiB: 1 to 256"),
         (boot.PROGRAM, "", "usage: boot matrix"),
         (copy.PROGRAM, "race 4", "a race takes MiB: 8 or more"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The replays of boot, onlining and huge pages: all is as in the base, each mutation is found."""
+"""The replays of boot and onlining: all is as in the base, each mutation is found."""
 
 import os
 from pathlib import Path
@@ -21,13 +21,11 @@ SHORT = (
     "reserved-in-another-zone",
     "freed-at-the-head",
     "online-not-isolated",
-    "huge-wrong-refcount",
 )
 # Of each topic: the object, the function that drains, and whom it must not call before.
 DRAINED = {
     "deferred": ("mm/mm_init", "deferred_init_memmap_chunk", "__free_initialised_pages"),
     "online": ("mm/mm_init", "memmap_init_online", ""),
-    "hugetlb": ("mm/hugetlb", "hugetlb_folio_init_tail_vmemmap", ""),
 }
 
 
@@ -38,10 +36,6 @@ def test_same_boot(builder: Builder, name: str) -> None:
     assert ("check_pages=" in told) == (name not in ("debian", "default"))
     assert ("page_ref_set" in told) == (name == "trace")
     for what in (*DRAINED, "reserved"):
-        if what == "hugetlb" and name == "pageblock":
-            done = replay(made, "matrix", what)
-            assert done.returncode == 2 and "no huge pages" in done.stderr
-            continue
         compare(made, "matrix", what)
         compare(made, "random", what, "0", "100")
 
@@ -52,10 +46,9 @@ def test_same_boot(builder: Builder, name: str) -> None:
 )
 def test_copies_are_drained_before_they_are_freed(builder: Builder, name: str, what: str) -> None:
     part, *drained = DRAINED[what]
-    if (what, name) != ("hugetlb", "pageblock"):
-        kernel = builder.pair(PROGRAM, name)[1]
-        kernel.make(f"{part}.o")
-        assert not find_undrained(kernel.out / f"{part}.o", *drained)
+    kernel = builder.pair(PROGRAM, name)[1]
+    kernel.make(f"{part}.o")
+    assert not find_undrained(kernel.out / f"{part}.o", *drained)
 
 
 @pytest.mark.parametrize("name", DISASSEMBLED)
@@ -112,7 +105,6 @@ def test_page_that_no_thread_frees_is_found(builder: Builder) -> None:
 RACES = [
     (boot.BOOT, ["reserved"]),
     (boot.ONLINE, ["online"] * 2),
-    (boot.HUGETLB, ["hugetlb"]),
 ]
 
 

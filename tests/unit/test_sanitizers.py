@@ -45,7 +45,7 @@ def test_races_in_each_touched_object_count(
     )
     command.run(["gcc", "-c", "-o", made, tmp_path / "padata.c"], "gcc")
     # Not every configuration compiles every file.
-    touched = ["kernel/padata.c", "mm/hugetlb.c"]
+    touched = ["kernel/padata.c", "mm/memory_hotplug.c"]
     monkeypatch.setattr(sanitizers, "list_touched", lambda _: touched)
     kernel = Kernel("series+kcsan", "", tmp_path / "kernels/series+kcsan-0123/image")
     own = sanitizers.list_functions(kernel, Trees(tmp_path, tmp_path))
