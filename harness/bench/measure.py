@@ -160,6 +160,7 @@ def run_bench(options: Options) -> Path:
     need_memory(options.gib, devices * (1 + (options.accel == "native")))
     setup = make_setup(options)
     folder = options.name_result("bench")
+    failed: list[str] = []
     with keep_consoles(folder) as new:
         samples = setup.describe(options) | {
             "pages": count_pages(devices, options.gib),
@@ -168,13 +169,15 @@ def run_bench(options: Options) -> Path:
         }
         if setup.accelerator == "native":
             head = options, setup.pair, setup.image, setup.boots
-            samples["whole"] = boot_cases(*head, new)
+            samples["whole"], failed = boot_cases(*head, new)
         (new / "samples.json").write_text(json.dumps(samples, indent=1) + "\n")
     announce("writing the table")
     table = format_table(samples)
     (folder / "table.txt").write_text(table)
     print(f"\n{table}")
     say(f"raw samples, consoles and table: {folder}")
+    if failed:
+        raise UserError(f"{', '.join(failed)} failed (see above): {folder} has the others")
     return folder
 
 

@@ -130,6 +130,6 @@ def format_table(samples: dict[str, Any]) -> str:
             "because the guest's",
             "clock jumped: the host was busy with something else.",
         ]
-    if "whole" in samples:
+    if samples.get("whole"):
         rows += ["", format_whole(samples["whole"])]
     return "\n".join([*rows, *WARNINGS.get(samples["accelerator"], ())]) + "\n"

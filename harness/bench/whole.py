@@ -13,7 +13,7 @@ from harness.core.command import run
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
 from harness.core.options import Options
-from harness.core.progress import announce
+from harness.core.progress import announce, say
 from harness.kernel.images import Kernel
 from harness.vm.console import PRINTK, REBIND, read_message, split_console
 from harness.vm.devices import DEVICES, Device
@@ -131,19 +131,27 @@ def boot_case(
 
 def boot_cases(
     options: Options, pair: Sequence[Kernel], image: Path, boots: int, logs: Path
-) -> list[dict[str, Any]]:
-    """Boot each case, base and series in turn, and return an entry for each boot."""
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Boot each case, base and series in turn; return an entry for each boot, and what failed.
+
+    A case of which a boot fails has no entries: the others are kept.
+    """
     entries: list[dict[str, Any]] = []
+    failed = []
     for index, case in enumerate(list_cases(options.rebinds)):
-        # Calls need no second boot.
-        for number in range(1, (boots if case.shown else 1) + 1):
-            for name, kernel in zip(("base", "series"), pair, strict=True):
-                log = logs / f"whole-{index}-{number}-{name}.log"
-                values = boot_case(options, kernel, image, case, log)
-                entries.append(
-                    {"case": case.name, "kernel": name, "shown": [*case.shown], "values": values}
-                )
-    return entries
+        told = []
+        try:
+            # Calls need no second boot.
+            for number in range(1, (boots if case.shown else 1) + 1):
+                for name, kernel in zip(("base", "series"), pair, strict=True):
+                    log = logs / f"whole-{index}-{number}-{name}.log"
+                    head = {"case": case.name, "kernel": name, "shown": [*case.shown]}
+                    told.append(head | {"values": boot_case(options, kernel, image, case, log)})
+            entries += told
+        except UserError as error:
+            say(f"{case.name} failed, going on: {error}")
+            failed.append(case.name)
+    return entries, failed
 
 
 def list_medians(entries: list[dict[str, Any]], case: str, kernel: str, what: str) -> list[float]:

@@ -9,6 +9,7 @@ import pytest
 
 from harness.bench import whole
 from harness.core import errors
+from harness.core.options import read_options
 from harness.kernel.images import Kernel
 from harness.vm import console, guest
 from harness.vm.devices import PAIR
@@ -45,6 +46,23 @@ def test_values() -> None:
     }
     with pytest.raises(console.BadConsole, match="did not reach its end"):
         whole.read_values(TEXT.replace("zdm: done", ""), "7.3")
+
+
+def test_case_that_fails_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    bad, *good = whole.list_cases(1)
+
+    def boot(_: object, kernel: Kernel, image: Path, case: whole.Case, log: Path) -> object:
+        if case is bad and "2-series" in log.name:
+            raise errors.UserError("it is lost")
+        return {}
+
+    monkeypatch.setattr(whole, "boot_case", boot)
+    monkeypatch.setattr(whole, "list_cases", lambda _: [bad, *good])
+    options = read_options({"REBINDS": "1"})
+    entries, failed = whole.boot_cases(options, (KERNEL, KERNEL), Path("image"), 3, Path("logs"))
+    assert failed == [bad.name]
+    boots = [entry["case"] for entry in entries]
+    assert boots == [case.name for case in good for _ in range(6 if case.shown else 2)]
 
 
 def test_table_of_cases() -> None:
