@@ -41,16 +41,15 @@ class Case:
 
 
 def list_cases(rebinds: int) -> list[Case]:
-    """Return what is booted."""
+    """Return what is booted. A deduplicated memmap would time the hypervisor, so it is counted."""
     bind, cases = ("memmap", "whole bind"), []
-    for name, word, device in (
-        ("fsdax, map=mem, init_on_alloc=0", "zdm.map=mem init_on_alloc=0", FSDAX),
-        ("devdax, map=mem, init_on_alloc=0", "zdm.map=mem init_on_alloc=0", DEVDAX),
-        ("fsdax, map=dev, init_on_alloc=1", "init_on_alloc=1", FSDAX),
-        ("fsdax, map=mem, init_on_alloc=1", "zdm.map=mem init_on_alloc=1", FSDAX),
+    for name, word in (
+        ("fsdax, map=mem, init_on_alloc=0", "zdm.map=mem init_on_alloc=0"),
+        ("fsdax, map=dev, init_on_alloc=1", "init_on_alloc=1"),
+        ("fsdax, map=mem, init_on_alloc=1", "zdm.map=mem init_on_alloc=1"),
     ):
         rebind = f"zdm.do=rebind,whole zdm.rebinds={rebinds} zdm.whole=namespace_again {word}"
-        cases.append(Case(name, rebind, (*bind, "enable-namespace"), device))
+        cases.append(Case(name, rebind, (*bind, "enable-namespace"), FSDAX))
     for name, word, device in (
         ("fsdax, map=dev", "dev", FSDAX),
         ("devdax, map=mem", "mem", DEVDAX),

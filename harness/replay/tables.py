@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from harness.bench.report import select_values
+from harness.bench.whole import list_medians
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
 from harness.core.options import Options
@@ -197,21 +198,49 @@ def list_changes(part: str, orders: Sequence[str], *, locks: bool = False) -> li
     return list_part(part, orders, sides, locks=locks)
 
 
-def list_booted() -> Row:
-    """Return what a whole bind takes per TiB in a kernel that runs on the CPU itself."""
-    row = ["bind in a running kernel: fsdax, memmap on the device"]
-    for cpu in RUNS:
-        if "bench" not in RUNS[cpu]:
-            row.append("not run")
-            continue
-        samples = load(cpu, "bench")
-        today, now = (
-            statistics.median(select_values(samples, kernel, "nd_pmem", "bind"))
-            * (2**10 / samples["gib"] / 1e3)
-            for kernel in ("base", "series")
-        )
-        row.append(f"{today:.2f} -> {now:.2f} s: {today / now:.2f}x")
-    return row
+def find_binds(samples: Samples) -> dict[str, list[tuple[float, ...]]]:
+    """Return the memmap and the whole bind of base and series in a kernel that ran, in ms."""
+    both, entries = ("base", "series"), samples["whole"]
+    found = {
+        device: [
+            tuple(statistics.median(select_values(samples, name, device, kind)) for name in both)
+            for kind in ("memmap", "bind")
+        ]
+        for device in samples["pages"]
+    }
+    for case in dict.fromkeys(entry["case"] for entry in entries if entry["shown"]):
+        found[case] = [
+            tuple(statistics.median(list_medians(entries, case, name, what)) for name in both)
+            for what in ("memmap", "whole bind")
+        ]
+    return found
+
+
+def list_native() -> list[Row]:
+    """Return the memmap and the whole bind of each device and case in a kernel that ran."""
+    rows: list[Row] = [("device", "memmap, ms", "whole bind, ms")]
+    for what, times in find_binds(load(ZEN_4, "bench")).items():
+        cells = (f"{base:.1f}, {series:.1f}: {base / series:.2f}x" for base, series in times)
+        rows.append((what, *cells))
+    return rows
+
+
+def list_booted() -> Iterable[Row]:
+    """Yield what a whole bind takes per TiB in a kernel that runs on the CPU itself."""
+    for key, what in (
+        ("nd_pmem", "memmap on the device"),
+        ("fsdax, map=mem, init_on_alloc=1", "memmap in RAM (RFC)"),
+    ):
+        row = [f"bind in a running kernel: fsdax, {what}"]
+        for cpu in RUNS:
+            if "bench" not in RUNS[cpu]:
+                row.append("not run")
+                continue
+            samples = load(cpu, "bench")
+            _, times = find_binds(samples)[key]
+            today, now = (time * 2**10 / samples["gib"] / 1e3 for time in times)
+            row.append(f"{today:.2f} -> {now:.2f} s: {today / now:.2f}x")
+        yield row
 
 
 def list_gains() -> list[Row]:
@@ -247,7 +276,7 @@ def list_gains() -> list[Row]:
             gain, *_ = find_ratio(result, "base", "series").split(" ")
             cells.append(f"{today} -> {now} s: {gain}")
         rows.append((what, *cells))
-    return [*rows, list_booted()]
+    return [*rows, *list_booted()]
 
 
 def list_times(what: str, raced: Iterable[tuple[str, str, Result]]) -> list[Row]:
@@ -517,6 +546,7 @@ MARKDOWN: dict[str, Callable[[], list[Row]]] = {
     "touched-shared": lambda: list_touched(9, deduplicated=True),
     "bind": list_bind,
     "bind-sizes": list_bind_sizes,
+    "native": list_native,
     "topics": list_patches,
 }
 
