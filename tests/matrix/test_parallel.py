@@ -74,7 +74,8 @@ def test_helpers_are_spread(builder: Builder) -> None:
             for kind in ("queued", "ran")
         )
         assert {node for _, node in queued + ran} == {0}
-        # Each helper of a bind has a cache of its own.
+        # Each helper of a bind was queued for a CPU, in a cache of its own.
+        assert len(queued) == wanted * parallel.TIMES
         for first in range(0, len(queued), wanted):
             assert len(set(queued[first : first + wanted])) == wanted
         assert len(set(ran)) >= wanted
