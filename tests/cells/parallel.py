@@ -82,7 +82,9 @@ def boot_spread(
     The latter are, of each helper: "queued" or "ran", the bind, CPU, the CPUs that share its cache,
     and its node. Raises UserError as boot_guest() does.
     """
-    words = f"zdm.rebinds=1 zdm.times={TIMES} zdm.map=mem"
+    # What a bind does under a lock must be short beside the fill, or no two fills meet.
+    quick = f"debug_pagealloc=off vm_debug=- {boot_memory.QUICK}"
+    words = f"zdm.rebinds=1 zdm.times={TIMES} zdm.map=mem {quick}"
     devices = list_fsdax(*[0] * 7, 1)
     boot = Boot(
         "rebind,spread", words, CONFIG, gib=GIB, devices=devices, ram_gib=4, cpus=24, nodes=2

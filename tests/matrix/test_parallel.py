@@ -82,6 +82,8 @@ def test_helpers_are_spread(builder: Builder) -> None:
     assert len(helpers["all_at_once"]) == parallel.TIMES
     # Of node 1's eight CPUs, one helps to bind its device, whatever node 0 is doing.
     assert wanted < max(queued for queued, *_ in helpers["all_at_once"])
+    # Seven devices share the helpers of node 0, if their fills meet.
+    assert min(queued for queued, *_ in helpers["all_at_once"]) < 7 * wanted + 1
     assert 0 < max(most for *_, most in helpers["all_at_once"]) <= wanted + 1
     nodes = [node for what, by, *_, node in places if (what, by) == ("queued", "all_at_once")]
     assert nodes.count(1) == parallel.TIMES
