@@ -48,10 +48,10 @@ def judge(helpers: dict[str, list[parallel.Helpers]], cores: int) -> None:
     wanted = max(cores // 4, 1) - 1
     # By a task, and by a worker.
     for way in ("rebind", "bound_by_a_worker", "with_memmap_in_ram"):
-        [(queued, started, _)] = helpers[way]
-        assert queued == wanted
-        # None has to start, but the memmap takes far longer to fill than a worker to start.
-        assert bool(started) == (wanted > 0)
+        assert [queued for queued, *_ in helpers[way]] == [wanted]
+    # A helper does not have to: on a busy host, the memmap may be filled before it begins.
+    started = sum(started for binds in helpers.values() for _, started, _ in binds)
+    assert bool(started) == (wanted > 0)
     assert [helpers[way] for way in ALONE] == [[(0, 0, 0)]] * len(ALONE)
     assert len(helpers["bound_at_once"]) == parallel.TIMES
     for queued, _, most in helpers["bound_at_once"]:
