@@ -37,7 +37,7 @@ REVIEWERS = ("codespell", "coccinelle", "shellcheck", "sparse")
 QEMU = get_machine(GUESTS[0]).packages
 # What compiles for each guest.
 CROSS = [package for guest in GUESTS for package in ARCHITECTURES[guest].packages]
-TESTERS = (*QEMU, *CROSS, *CLANG, *REVIEWERS, "qemu-user", "e2fsprogs", "dmsetup")
+TESTERS = (*QEMU, *CROSS, *CLANG, *REVIEWERS, "qemu-user", "e2fsprogs", "dmsetup", "libnuma-dev")
 # The packages that a target needs on top of BASE and those of ARCH=. Single stages are like bench.
 NEEDS: dict[str, tuple[str, ...]] = {
     "bench": (),
@@ -60,6 +60,7 @@ WITHOUT_KERNEL = ("check", "outbox")
 SIGNS = {
     "build-essential": "gcc stdio.h",
     "libelf-dev": "gcc gelf.h",
+    "libnuma-dev": "gcc numa.h",
     "xz-utils": "xz",
     "busybox-static": "busybox",
     "python3-venv": "import ensurepip",

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from cells import boots, peers
 from harness.bench.measure import measure_boot
 from harness.core.architectures import get_machine
 from harness.core.command import make_environment
@@ -150,6 +151,17 @@ def fail_if(why: str) -> None:
     """Fail, and show only why, if there is a reason to."""
     if why:
         pytest.fail(why, pytrace=False)
+
+
+def boot_both(builder: Builder, name: str, boot: boots.Boot) -> None:
+    """Boot base and series, and fail unless all went as planned and both tell the same."""
+    told = {}
+    for side in ("base", "series"):
+        kernel = builder.kernel(side, boot.config)
+        console, log = boots.boot_once(builder.options, builder.trees.series, kernel, name, boot)
+        fail_if(boots.explain(builder.trees.series, console, log, boot.scripts))
+        told[side] = peers.read_cases(console)
+    assert told["base"] == told["series"]
 
 
 def replay(

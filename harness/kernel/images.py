@@ -38,6 +38,11 @@ class Kernel:
     image: Path
     arch: str = "x86_64"
 
+    def pack_modules(self) -> dict[str, bytes]:
+        """Return its modules, by path in the guest."""
+        modules = self.image.parent.glob("*.ko")
+        return {f"lib/modules/{self.release}/{one.name}": one.read_bytes() for one in modules}
+
 
 def build_kernel(
     options: Options, name: str, source: Path, config: KernelConfig = MEASURED

@@ -87,6 +87,7 @@ class Guest:
         if self.accel == "native":
             return self.command_monitor()
         machine, kvm = get_machine(self.kernel.arch), self.accel == "kvm"
+        numa = self.nodes > 1 or "-numa" in self.args
         number = len(self.devices)
         memory = f"{self.ram_gib}G"
         if number:
@@ -94,7 +95,7 @@ class Guest:
             memory += f",slots={number},maxmem={self.ram_gib + number * self.gib + 4}G"
         command: list[str | Path] = [machine.qemu]
         board = f"{machine.board},nvdimm=on,accel={'kvm' if kvm else 'tcg'}"
-        command += ["-machine", board + ",memory-backend=ram0" * (self.nodes == 1)]
+        command += ["-machine", board + ",memory-backend=ram0" * (not numa)]
         command += ["-cpu", "host" if kvm else "max"]
         # A socket for each node: QEMU puts all CPUs of a socket in one node.
         command += ["-smp", f"{self.cpus},sockets={min(self.cpus, self.nodes)}"]
@@ -102,7 +103,7 @@ class Guest:
         for node in range(self.nodes):
             size = self.ram_gib * 1024 // self.nodes
             command += ["-object", f"memory-backend-ram,id=ram{node},size={size}M,reserve=off"]
-            command += ["-numa", f"node,nodeid={node},memdev=ram{node}"] * (self.nodes > 1)
+            command += ["-numa", f"node,nodeid={node},memdev=ram{node}"] * numa
         command += ["-nodefaults", "-display", "none", "-no-reboot", *self.args]
         for index, one in enumerate(self.devices):
             backend = f"memory-backend-ram,id=memory{index},size={self.gib}G,reserve=off"

@@ -62,7 +62,8 @@ def boot_once(
     """
     need_memory(boot.gib, boot.devices, boot.ram_gib + boot.added_gib)
     script, *_ = boot.scripts.split(",")
-    image = make_initramfs(options, source, script or "initramfs", boot.files(options, source))
+    files = boot.files(options, source) | kernel.pack_modules()
+    image = make_initramfs(options, source, script or "initramfs", files)
     head = kernel, image, choose_accel(options, kernel, image)
     log, what = options.build / f"{name}-{kernel.name}.log", f"{name}: {kernel.name}"
     words = f"zdm.do={boot.scripts} {boot.words}"

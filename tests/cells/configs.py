@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """`make config CELL=NAME`: the kernel configuration of a test cell, its fragments merged."""
 
-from cells import boot_memory, compile, demotion, kunit, sanitizers
+from cells import boot_memory, compile, demotion, kunit, peers, sanitizers
 from harness.core.errors import UserError
 from harness.core.options import read_options
 from harness.core.stages import run_program
@@ -19,6 +19,7 @@ def list_configs() -> dict[str, KernelConfig]:
         "objects": {one.name: compile.add_zone_device(one) for one in compile.TARGETS},
         "boot-memory": {name: one.config for name, one in boot_memory.BOOTS.items()},
         "demotion": {"demotion": demotion.BOOT.config},
+        "peers": {"peers": peers.CONFIG},
         "replay": build.CONFIGS,
         "replay-bind": bind.PROGRAM.configs,
         "replay-boot": boot.PROGRAM.configs,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Suites that others wrote, run in the guest: selftests of the kernel, and what they told.
+"""Boots in which suites that others wrote run: selftests of the kernel, in guest/peers and its kin.
 
 The programs are built by the kernel's own Makefile, from the tree that is tested.
 """
@@ -8,27 +8,26 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from cells import boots
+from cells.boots import Boot
+from cells.demotion import BOOT as DEMOTION
 from harness.core.cache import drop_others, keep
 from harness.core.command import git, run
 from harness.core.options import Options
 from harness.core.progress import announce
-from harness.kernel.config import MEASURED
-from harness.kernel.images import Kernel
 from harness.kernel.toolchain import Toolchain
 from harness.vm.console import list_messages
 from harness.vm.devices import PAIR
 from harness.vm.initramfs import SELFTESTS
 from harness.vm.userland import find_program, pack_programs
 
-SCRIPTS = ("dax/dax-kmem-hotplug.sh", "memory-hotplug/mem-on-off-test.sh", "mm/test_hmm.sh")
+SCRIPTS = ("dax/dax-kmem-hotplug.sh", "memory-hotplug/mem-on-off-test.sh")
 PROGRAMS = (
     *("hmm-tests", "gup_test", "thuge-gen", "hugetlb-mmap", "hugetlb-shm", "hugetlb-mremap"),
-    *("hugetlb-madvise", "hugetlb_dio", "hugetlb_fault_after_madv", "hugetlb_madv_vs_map"),
-    "migration",
+    *("hugetlb-madvise", "hugetlb_dio", "migration"),
 )
+# On top of what guest/demotion needs, as migration and guest/bind-pages need probes, too.
 CONFIG = replace(
-    MEASURED,
+    DEMOTION.config,
     name="peers",
     lines=(
         "CONFIG_MODULES=y",
@@ -38,20 +37,10 @@ CONFIG = replace(
         "CONFIG_RUNTIME_TESTING_MENU=y",
         "CONFIG_TEST_HMM=m",
         "CONFIG_GUP_TEST=y",
-        "CONFIG_NUMA_MIGRATION=y",
+        "CONFIG_KALLSYMS_ALL=y",
+        "CONFIG_X86_PMEM_LEGACY=y",
     ),
     modules=("lib/test_hmm.ko",),
-)
-
-SHORT, WHOLE = "peers", "peers,peers-more"
-BOOT = boots.Boot(
-    words="hugepagesz=1G hugepages=2 hugepagesz=2M hugepages=64",
-    gib=4,
-    devices=PAIR,
-    ram_gib=5,
-    silence=600,
-    # What offlining says of a page that it cannot move.
-    harmless=lambda line: "page dumped because: unmovable page" in line,
 )
 # Sizes and addresses may differ from boot to boot.
 NUMBER = re.compile(r"(?<![\w-])(?:0x)?[0-9a-f]{4,}\b")
@@ -79,26 +68,33 @@ def build_programs(options: Options, source: Path) -> list[Path]:
     return [kept / name for name in PROGRAMS]
 
 
-def pack_suites(options: Options, source: Path, kernel: Kernel) -> dict[str, bytes]:
+def pack_suites(options: Options, source: Path) -> dict[str, bytes]:
     """Return what guest/peers runs of the worktree source, by path in the guest."""
     files = pack_programs(find_program("bash", "tools"), *build_programs(options, source))
-    files["mm/hmm-tests"] = files.pop("bin/hmm-tests")
-    files |= {name: (source / SELFTESTS / name).read_bytes() for name in SCRIPTS}
-    modules = [kernel.image.with_name(Path(name).name) for name in CONFIG.modules]
-    folder = f"lib/modules/{kernel.release}"
-    return files | {f"{folder}/{file.name}": file.read_bytes() for file in modules if file.exists()}
+    # A thread of migration that is cancelled loads it.
+    unwinder = Path(run(["gcc", "-print-file-name=libgcc_s.so.1"], "gcc").strip())
+    files[f"lib/{unwinder.name}"] = unwinder.read_bytes()
+    return files | {name: (source / SELFTESTS / name).read_bytes() for name in SCRIPTS}
 
 
-def run_suites(options: Options, source: Path, kernel: Kernel, scripts: str) -> tuple[str, str]:
-    """Boot once; return why it was not as planned, empty if it was, and what the suites told.
+def read_cases(console: str) -> list[str]:
+    """Return what the checks of a boot told besides their results, without what may differ."""
+    told = (line for line in list_messages(console) if line.startswith("# "))
+    return [NUMBER.sub("N", line) for line in told]
 
-    source is the worktree with the suites.
-    """
-    boot = replace(
-        BOOT, scripts=scripts, files=lambda options, source: pack_suites(options, source, kernel)
-    )
-    console, log = boots.boot_once(options, source, kernel, "peers", boot)
-    told = [line for line in list_messages(console) if line.startswith("# ")]
-    return boots.explain(source, console, log, scripts), "\n".join(
-        NUMBER.sub("N", line) for line in told
-    )
+
+# The devices are a node without memory, and a lower tier once they are system RAM.
+SHORT = Boot(
+    "peers,peers-gigantic",
+    "hugepagesz=1G hugepages=2 zdm.1G=2 zdm.each=2+ hugepagesz=2M hugepages=64",
+    files=pack_suites,
+    gib=4,
+    devices=[replace(device, node=1) for device in PAIR],
+    ram_gib=5,
+    cpus=3,
+    args=("-numa", "node,nodeid=1"),
+    silence=600,
+    # What offlining says of a page that it cannot move.
+    harmless=lambda line: "page dumped because: unmovable page" in line,
+)
+WHOLE = replace(SHORT, scripts=f"{SHORT.scripts},peers-more", config=CONFIG)

@@ -3,26 +3,17 @@
 
 import pytest
 
-from cells import peers
-from harness.kernel.config import MEASURED, KernelConfig
-from support import Builder, fail_if, need
-
-pytestmark = pytest.mark.full
-
-
-def run(builder: Builder, scripts: str, config: KernelConfig) -> None:
-    need(peers.missing())
-    told = {}
-    for name in ("base", "series"):
-        kernel = builder.kernel(name, config)
-        why, told[name] = peers.run_suites(builder.options, builder.trees.series, kernel, scripts)
-        fail_if(why)
-    assert told["base"] == told["series"]
+from cells import boots, peers
+from support import Builder, boot_both, fail_if, need
 
 
 def test_peers(builder: Builder) -> None:
-    run(builder, peers.SHORT, MEASURED)
+    need(peers.missing())
+    kernel = builder.kernel("series")
+    fail_if(boots.check(builder.options, builder.trees.series, kernel, "peers", peers.SHORT))
 
 
-def test_peers_with_modules(builder: Builder) -> None:
-    run(builder, peers.WHOLE, peers.CONFIG)
+@pytest.mark.full
+def test_peers_tell_the_same(builder: Builder) -> None:
+    need(peers.missing())
+    boot_both(builder, "peers-more", peers.WHOLE)

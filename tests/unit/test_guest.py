@@ -40,6 +40,9 @@ def test_nodes_share_ram_and_processors() -> None:
     for node in range(2):
         assert f"memory-backend-ram,id=ram{node},size=32768M,reserve=off" in two
         assert f"node,nodeid={node},memdev=ram{node}" in two
+    # A node of which only args tell.
+    words = [*map(str, dataclasses.replace(GUEST, args=("-numa", "node,nodeid=1")).command())]
+    assert "memory-backend" not in words[2] and "node,nodeid=0,memdev=ram0" in words
 
 
 def gone(pid_file: Path) -> bool:
