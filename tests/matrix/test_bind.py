@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cells import boot_memory, boots, sanitizers
-from support import Builder, choose, fail_if
+from cells import boot_memory, boots, peers, sanitizers
+from support import Builder, boot_both, choose, fail_if
 
 LINES = ("X86_PMEM_LEGACY", "FAULT_INJECTION", "FAULT_INJECTION_DEBUG_FS", "FAIL_PAGE_ALLOC")
 ASKED = tuple(f"CONFIG_{line}=y" for line in LINES)
@@ -17,20 +17,22 @@ CONFIG = dataclasses.replace(boot_memory.DEBUG, name="bind", lines=ASKED)
 TOLD = re.compile(r"Call Trace:|cut here|end trace|WARNING: .* at add_pages\+")
 
 
-def cycle(words: str, scripts: str = "bind-cycles", nodes: int = 1, **more: Any) -> boots.Boot:
-    """Return a boot with three NVDIMMs in a row, the last two of which share a section."""
-    args = "-m slots=3,maxmem=16G"
-    for number, size in enumerate(("2G", "64M", "64M")):
+def cycle(
+    words: str, scripts: str = "bind-cycles", nodes: int = 1, more_args: str = "", **more: Any
+) -> boots.Boot:
+    """Return a boot with NVDIMMs in a row: behind the first one, each two share a section."""
+    args = "-m slots=5,maxmem=16G"
+    for number, size in enumerate(("2G", "64M", "64M", "100M", "28M")):
         args += f" -object memory-backend-ram,id=memory{number},size={size},reserve=off"
         args += f" -device nvdimm,id=nvdimm{number},memdev=memory{number},node={nodes - 1}"
     words += f" {boot_memory.QUICK}"
-    return boots.Boot(scripts, words, nodes=nodes, args=args.split(), **more)
+    return boots.Boot(scripts, words, nodes=nodes, args=f"{args} {more_args}".split(), **more)
 
 
 BOOTS = {
     "short": cycle("zdm.rounds=2"),
     "four-levels": cycle("zdm.rounds=3 no5lvl init_on_alloc=1"),
-    "rebinds": cycle("zdm.rounds=20 init_on_alloc=1", cpus=4),
+    "rebinds": cycle("zdm.rounds=20 init_on_alloc=1 memory_hotplug.memmap_on_memory=Y", cpus=4),
     "debug": cycle(
         "zdm.rounds=1 debug_pagealloc=off init_on_alloc=1 memmap=1000M!6G",
         "bind-cycles,bind-fails",
@@ -41,12 +43,25 @@ BOOTS = {
         harmless=lambda line: bool(TOLD.search(line)),
     ),
 }
+# The kernel with probes.
+PAGES = cycle(
+    "zdm.rounds=1 memmap=1000M!6G memory_hotplug.memmap_on_memory=Y",
+    "bind-cycles,bind-pages",
+    config=peers.CONFIG,
+    ram_gib=6,
+    more_args=boot_memory.VIRTIO_MEM.replace("512M", "1G"),
+)
 
 
 @pytest.mark.parametrize("name", choose(BOOTS, ["short"]))
 def test_bind(builder: Builder, name: str) -> None:
     kernel = builder.kernel("series", BOOTS[name].config)
     fail_if(boots.check(builder.options, builder.trees.series, kernel, f"bind-{name}", BOOTS[name]))
+
+
+@pytest.mark.full
+def test_struct_pages(builder: Builder) -> None:
+    boot_both(builder, "bind-pages", PAGES)
 
 
 @pytest.mark.full
