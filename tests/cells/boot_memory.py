@@ -127,6 +127,12 @@ def compare_zones(base: str, series: str) -> str:
 
 CMA = f"{FILL},boot-memory-cma"
 HUGETLB = f"{FILL},boot-memory-hugetlb"
+# Pages of 1 GiB that differ by node, with little else, so that the host has to have less memory.
+GIGANTIC = "boot-memory,boot-memory-hugetlb,peers-gigantic"
+NODES = (
+    "hugepagesz=1G hugepages=0:1,1:4 zdm.1G=5 zdm.each=1+4+ hugepagesz=2M hugepages=16 zdm.2M=16"
+)
+use_gigantic = partial(use_memory, scripts=GIGANTIC, ram_gib=10, nodes=2)
 PAGES = "hugepagesz=1G hugepages=1 hugepagesz=2M hugepages=700 zdm.1G=1 zdm.2M=700"
 # On the measured kernel.
 COMMAND_LINES = {
@@ -137,6 +143,9 @@ COMMAND_LINES = {
     "cma": use_memory("cma=512M zdm.cma=512", CMA),
     "hugetlb": use_memory(PAGES, HUGETLB),
     "hugetlb-optimised": use_memory(f"{PAGES} hugetlb_free_vmemmap=on", HUGETLB),
+    "hugetlb-nodes": use_gigantic(NODES),
+    "hugetlb-nodes-optimised": use_gigantic(f"{NODES} hugetlb_free_vmemmap=on"),
+    "hugetlb-cma": use_memory(f"{PAGES} hugetlb_cma=2G hugetlb_cma_only=1", HUGETLB),
     "nodes": use_memory(scripts=HOTPLUG, nodes=2),
 }
 # On a kernel that checks pages. DEBUG_VM and its kin need no word. Under TCG, a fault takes it
