@@ -149,8 +149,9 @@ test-all: tools-all
 list:
 	$(SYSTEM_PYTHON) tests.list_cells
 
+config: export PYTHONPATH = tests
 config:
-	@PYTHONPATH=tests /usr/bin/python3 -B -m cells.configs
+	$(SYSTEM_PYTHON) cells.configs
 
 clean:
 	$(SYSTEM_PYTHON) harness.clean

@@ -106,8 +106,8 @@ def make_variables(options: Options) -> dict[str, str]:
         "CCACHE_MAXSIZE": "4G",
         # With relative paths, one configuration or clone can reuse what another compiled.
         "CCACHE_BASEDIR": str(options.build),
-        # Not CCACHE_DEPEND: with it, ccache does not see that piggy.S includes the whole kernel.
         "CCACHE_NOHASHDIR": "1",
+        # Not CCACHE_DEPEND: with it, ccache does not see that piggy.S includes the whole kernel.
         "KBUILD_BUILD_TIMESTAMP": "@0",
         "KBUILD_BUILD_USER": "harness",
         "KBUILD_BUILD_HOST": "harness",
