@@ -52,9 +52,7 @@ struct boot_side {
 	unsigned long pageblock_pages;
 	unsigned int zones[2];		/* ZONE_NORMAL, ZONE_MOVABLE */
 	unsigned int can_check;		/* check_pages can be switched on */
-	/* Where a struct page has its list head, and LIST_POISON1 and 2. */
-	unsigned long lru;
-	unsigned long list_poison[2];
+	unsigned long lru;		/* where a struct page has its list head */
 };
 
 #endif

@@ -14,9 +14,9 @@
 
 /*
  * Nobody reads the list head of a page that is on no list. The base has it point to itself, and
- * the series may poison it. All else, such as a copy of another page's pointer, is a difference.
+ * the series may clear it. All else, such as a copy of another page's pointer, is a difference.
  */
-static void poison_empty_lists(const struct replay_case *c)
+static void clear_empty_lists(const struct replay_case *c)
 {
 	const struct boot_side *base = boot_side(&kernels[0]);
 	unsigned long end = c->start_pfn + c->nr_pages + GUARD;
@@ -26,7 +26,7 @@ static void poison_empty_lists(const struct replay_case *c)
 
 		for (int i = 0; i < 2; i++)
 			if (lru[i] == (unsigned long)lru)
-				lru[i] = base->list_poison[i];
+				lru[i] = 0;
 	}
 }
 
@@ -40,7 +40,7 @@ static void run(const struct replay_side *side, const struct replay_case *memory
 	boot->run(c);
 	side->trace(0);
 	boot->walk(c);
-	poison_empty_lists(memory);
+	clear_empty_lists(memory);
 }
 
 static void reserve(struct boot_case *c, unsigned long from, unsigned long to)

@@ -295,5 +295,4 @@ struct boot_side replay_side = {
 	.zones = { ZONE_NORMAL, ZONE_MOVABLE },
 	.can_check = !IS_ENABLED(CONFIG_JUMP_LABEL),
 	.lru = offsetof(struct page, lru),
-	.list_poison = { (unsigned long)LIST_POISON1, (unsigned long)LIST_POISON2 },
 };
