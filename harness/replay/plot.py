@@ -67,8 +67,8 @@ def draw_races(runs: Mapping[str, Samples], png: Path) -> None:
     found = [select_orders(samples) for samples in runs.values()]
     columns = min(2, len(runs))
     title = (
-        "memmap_init_zone_device(): the kernel's own code, run natively, "
-        f"{found[0][0]['device_gib']} GiB device, less is better"
+        "memmap_init_zone_device() run in user space, "
+        f"{found[0][0]['device_gib']} GiB device, less is better; bands: range of the processes"
     )
     panel, rows = (10 / columns, 5.2 / columns), -(-len(runs) // columns)
     with open_figure(png, title, panel, rows=rows, columns=columns, one_scale="all") as (
