@@ -48,6 +48,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "test": TESTERS,
     "test-all": (
         *TESTERS,
+        "kcapi-tools",
         *(package for one in ARCHITECTURES.values() for package in one.packages),
         *(package for guest in GUESTS for package in get_machine(guest).packages),
     ),
@@ -61,6 +62,7 @@ SIGNS = {
     "build-essential": "gcc stdio.h",
     "libelf-dev": "gcc gelf.h",
     "libnuma-dev": "gcc numa.h",
+    "kcapi-tools": "kcapi-enc",
     "xz-utils": "xz",
     "busybox-static": "busybox",
     "python3-venv": "import ensurepip",

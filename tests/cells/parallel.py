@@ -11,13 +11,23 @@ from harness.core.options import Options
 from harness.kernel.images import Kernel
 from harness.vm.console import list_messages
 from harness.vm.devices import Device
+from harness.vm.userland import find_program, pack_programs
 
 # It has lockdep, and the trace points that show which works are queued.
 CONFIG = replace(
     boot_memory.DEBUG,
     name="caches",
-    # More CPUs than a guest has otherwise, and a scheduler that knows which ones share a cache.
-    lines=("CONFIG_NR_CPUS=32", "CONFIG_SCHED_MC=y"),
+    lines=(
+        # More CPUs than a guest has otherwise, and a scheduler that knows which share a cache.
+        "CONFIG_NR_CPUS=32",
+        "CONFIG_SCHED_MC=y",
+        # Another user of padata.
+        "CONFIG_CRYPTO=y",
+        "CONFIG_CRYPTO_AES=y",
+        "CONFIG_CRYPTO_GCM=y",
+        "CONFIG_CRYPTO_PCRYPT=y",
+        "CONFIG_CRYPTO_USER_API_AEAD=y",
+    ),
 )
 # How often guest/parallel repeats binds.
 TIMES = 10
@@ -89,7 +99,8 @@ def boot_spread(
     boot = Boot(
         "rebind,spread", words, CONFIG, gib=GIB, devices=devices, ram_gib=4, cpus=24, nodes=2
     )
-    boot = replace(boot, args=CPUS.split())
+    programs = pack_programs(*(find_program(name, "tools-all") for name in ("chrt", "kcapi-enc")))
+    boot = replace(boot, args=CPUS.split(), files=lambda *_: programs)
     console, _ = boot_once(options, source, kernel, "spread", boot)
     found = filter(None, map(PLACE.fullmatch, list_messages(console)))
     places = [(one[1], one[2], int(one[3]), one[4], int(one[5])) for one in found]
