@@ -61,10 +61,7 @@ def list_suites(trees: Trees, patch: Patch) -> list[kunit.Suite]:
 
 
 def check_vm(options: Options, trees: Trees, patch: Patch) -> list[str]:
-    """Build the VM's kernel at a patch, boot it, rebind, and run the KUnit suites it has.
-
-    Returns the warnings. Raises UserError when anything fails.
-    """
+    """Build the VM's kernel at a patch, rebind and run its KUnit suites; return the warnings."""
     suites = list_suites(trees, patch)
     names, what = [suite.name for suite in suites], f"the VM's kernel at {patch.name}"
     symbols = ("KUNIT", "RUNTIME_TESTING_MENU", *(suite.symbol for suite in suites))

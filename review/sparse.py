@@ -27,9 +27,6 @@ def has_sparse(tree: Path) -> bool:
 
 
 def check_objects(options: Options, trees: Trees) -> list[str]:
-    """Return what gcc with W=1 and sparse say of the objects that the series touches, only of them.
-
-    Raises UserError when something does not compile.
-    """
+    """Return what gcc with W=1 and sparse say of the series' objects but not of the base's."""
     announce("checking the touched objects of base and series")
     return compile_both(options, trees, replace(add_zone_device(X86_64), args=("C=1",)))[-1]

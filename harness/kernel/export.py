@@ -52,8 +52,7 @@ def is_rfc(topic: Path) -> bool:
 def export_topics(repository: Path, stack: list[Path]) -> None:
     """Write the patches of each topic's folder in stack from the branches of repository.
 
-    Raises UserError when a topic has no commits or does not start where the one before it ends.
-    Nothing is written then.
+    Nothing is written if a topic has no commits, or does not start where the one before it ends.
     """
     start, made = "base", {}
     for topic in stack:

@@ -47,11 +47,7 @@ class Kernel:
 def build_kernel(
     options: Options, name: str, source: Path, config: KernelConfig = MEASURED
 ) -> Kernel:
-    """Return the kernel of the worktree source, and build it unless a finished one has its key.
-
-    Raises UserError when a tool is missing, a line of the configuration vanishes, or the build
-    fails.
-    """
+    """Return the kernel of the worktree source, and build it unless a finished one has its key."""
     need_tools(config.missing())
     label = f"{name}+{config.name}" if config.name else name
     what, arch = f"the {label} kernel", config.tools.architecture.name

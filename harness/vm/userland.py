@@ -58,8 +58,7 @@ def unpack_packages(options: Options) -> Path:
 def collect_needed(root: Path, program: Path) -> dict[str, bytes]:
     """Return the dynamic loader and the shared libraries of a program, from the packages in root.
 
-    Their names are the paths at which the loader looks for them. Raises UserError when one is
-    missing.
+    Their names are the paths at which the loader looks for them.
     """
     files: dict[str, bytes] = {}
     todo = [program]

@@ -177,10 +177,7 @@ class Compilation:
         )
 
     def compile(self) -> tuple[list[str], list[str]]:
-        """Configure and compile, and return the objects' names and the warnings without lines.
-
-        Raises UserError when it fails.
-        """
+        """Configure and compile, and return the objects' names and the warnings without lines."""
         self.configure()
         made = [name for file in self.files if (name := self.name_object(file))]
         for name in made:

@@ -70,8 +70,7 @@ def boot_parallel(
 ) -> dict[str, list[Helpers]]:
     """Boot once with cpus processors; return the helpers by what guest/parallel calls the bind.
 
-    words are for the kernel's command line, and a core has so many threads. Raises UserError as
-    boot_guest() does.
+    words are for the kernel's command line, and a core has so many threads.
     """
     words = f"zdm.rebinds={rebinds} zdm.times={TIMES} zdm.map=mem {words}"
     # The last CPU is isolated, so what counts CPUs for helpers has a mask to read.
@@ -90,7 +89,7 @@ def boot_spread(
     """Boot once with six caches; return the helpers by bind, and where each was queued and ran.
 
     The latter are, of each helper: "queued" or "ran", the bind, CPU, the CPUs that share its cache,
-    and its node. Raises UserError as boot_guest() does.
+    and its node.
     """
     # What a bind does under a lock must be short beside the fill, or no two fills meet.
     quick = f"debug_pagealloc=off vm_debug=- {boot_memory.QUICK}"

@@ -106,10 +106,7 @@ CHECKERS = {
 
 @functools.cache
 def list_functions(kernel: Kernel, trees: Trees) -> frozenset[str]:
-    """Return the names of the functions in all objects of a kernel that the series touches.
-
-    Raises UserError when the build folder has no such object.
-    """
+    """Return the names of the functions in all objects of a kernel that the series touches."""
     # build/kernels/NAME-KEY/image was linked from the objects under build/objects/NAME.
     objects = kernel.image.parents[2] / "objects" / kernel.name
     files = [(objects / name).with_suffix(".o") for name in list_touched(trees)]
@@ -131,10 +128,7 @@ def is_foreign_race(functions: Container[str], line: str) -> bool:
 def boot_checked(
     options: Options, checker: Checker, kernel: Kernel, trees: Trees, what: str, boot: Boot
 ) -> tuple[str, Path]:
-    """Boot kernel under TCG and return the console's text, without races elsewhere.
-
-    Also return the console's log, which what names. Raises UserError as boot_guest() does.
-    """
+    """Boot kernel under TCG; return the console's text, without races elsewhere, and its log."""
     own = list_functions(kernel, trees)
     checked = replace(
         boot,
@@ -154,10 +148,7 @@ def boot_checked(
 
 
 def run_suites(options: Options, checker: Checker, kernel: Kernel, trees: Trees) -> int:
-    """Run the KUnit suites and return the number of passed cases.
-
-    Raises UserError when a case does not pass, and for any report.
-    """
+    """Run the KUnit suites and return the number of passed cases."""
     boot = Boot(words=f"{kunit.RUN} {kunit.NODES} kunit.filter_glob={GLOB}")
     _, log = boot_checked(options, checker, kernel, trees, "suites", boot)
     suites = (kunit.MEMCPY_NT.name, kunit.MEMMAP.name)
@@ -167,10 +158,7 @@ def run_suites(options: Options, checker: Checker, kernel: Kernel, trees: Trees)
 def rebind_devices(
     options: Options, checker: Checker, kernel: Kernel, trees: Trees
 ) -> dict[str, console.Times]:
-    """Rebind each device a few times and return the times, which mean little under a sanitizer.
-
-    Raises UserError for any report, and when the console is not complete and clean.
-    """
+    """Rebind each device a few times and return the times, which mean little under a sanitizer."""
     words = f"zdm.rebinds={checker.rebinds} zdm.map={'mem' if checker.in_ram else 'dev'}"
     # Those for which the size is enough.
     devices = [device for device in DEVICES if device.count_pages(checker.gib)]
@@ -187,7 +175,6 @@ def rebind_devices(
 def run_control(options: Options, checker: Checker, kernel: Kernel, trees: Trees) -> int:
     """Return the number of the sanitizer's reports that name a non-temporal copy or a test of it.
 
-    Raises UserError when a case of the sanitizer's suite does not pass, and for any other report.
     KCSAN's case waits half a second for a race with each number of threads. Emulated CPUs can miss
     it, so the case need pass with one number only.
     """
