@@ -17,7 +17,7 @@ from harness.core.cache import digest, digest_harness, keep
 from harness.core.command import git
 from harness.core.options import Options
 from harness.core.progress import announce, say
-from harness.kernel.config import MEASURED, KernelConfig, configure
+from harness.kernel.config import MEASURED, KernelConfig, configure, turn_on
 from harness.kernel.images import build_kernel
 from harness.kernel.toolchain import count_lines
 from harness.kernel.tree import Patch, Trees, checkout_commit
@@ -64,8 +64,8 @@ def check_vm(options: Options, trees: Trees, patch: Patch) -> list[str]:
     """Build the VM's kernel at a patch, rebind and run its KUnit suites; return the warnings."""
     suites = list_suites(trees, patch)
     names, what = [suite.name for suite in suites], f"the VM's kernel at {patch.name}"
-    symbols = ("KUNIT", "RUNTIME_TESTING_MENU", *(suite.symbol for suite in suites))
-    config = replace(MEASURED, lines=tuple(f"CONFIG_{symbol}=y" for symbol in symbols))
+    symbols = " ".join(("KUNIT", "RUNTIME_TESTING_MENU", *(suite.symbol for suite in suites)))
+    config = replace(MEASURED, lines=turn_on(symbols))
 
     def make(where: Path) -> list[str]:
         kernel = build_kernel(options, "review", where, config)
@@ -103,7 +103,7 @@ def build_folders(options: Options, trees: Trees, patch: Patch, config: KernelCo
 def check_without_zone_device(options: Options, trees: Trees, patch: Patch) -> list[str]:
     """Build all that the series touches at a patch except ZONE_DEVICE; return the warnings."""
     suites = [suite for suite in list_suites(trees, patch) if suite is not kunit.MEMMAP]
-    tests = [f"CONFIG_{suite.symbol}=y" for suite in suites]
+    tests = turn_on(" ".join(suite.symbol for suite in suites))
     lines = [line for line in X86_64.lines if line != EVERY_TEST]
     config = replace(X86_64, name="no-zone-device", lines=(*lines, *tests))
     return build_folders(options, trees, patch, config)

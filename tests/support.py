@@ -84,13 +84,13 @@ class Builder:
 
     def kernel(self, name: str, config: KernelConfig = MEASURED) -> images.Kernel:
         """Build base or series, with a configuration or as it is measured."""
-        need(config.missing())
+        need(config.tools.missing())
         return images.build_kernel(self.options, name, getattr(self.trees, name), config)
 
     def need_config(self, program: Program, name: str) -> None:
         """Skip the test if what a configuration needs, to build and to run, is not there."""
         config = program.configs[name or self.options.config]
-        lacks = config.missing()
+        lacks = config.tools.missing()
         lacks += [tool for tool in config.tools.architecture.runner if not shutil.which(tool)]
         lacks += ["Debian's package"] * (config.debian and self.options.config != Options.config)
         need(lacks)

@@ -27,6 +27,16 @@ MATTERING = (
 GUEST = ("common", "zone_device", "disks", "guest")
 
 
+def turn_on(names: str) -> tuple[str, ...]:
+    """Return a line for each of the options that turns it on."""
+    return tuple(f"CONFIG_{name}=y" for name in names.split())
+
+
+def turn_off(names: str) -> tuple[str, ...]:
+    """Return a line for each of the options that turns it off."""
+    return tuple(f"# CONFIG_{name} is not set" for name in names.split())
+
+
 @dataclass(frozen=True)
 class KernelConfig:
     """A kernel's configuration and tools: allnoconfig, then fragments, then lines.
@@ -52,10 +62,6 @@ class KernelConfig:
         """Return Debian's configuration, where it is the start, and the text behind it."""
         return (fetch_config(options).read_text() if self.debian else "") + self.text()
 
-    def missing(self) -> list[str]:
-        """Return the programs that it needs but that are not installed."""
-        return self.tools.missing()
-
 
 # The kernels that the VM boots, by the value of ARCH=.
 BOOTED = {
@@ -70,28 +76,13 @@ LIKE_DEBIAN = dataclasses.replace(
     MEASURED,
     name="debian",
     lines=(
-        "# CONFIG_HZ_1000 is not set",
-        "CONFIG_HZ_250=y",
-        "CONFIG_INIT_ON_ALLOC_DEFAULT_ON=y",
-        "CONFIG_PAGE_POISONING=y",
-        "CONFIG_SHUFFLE_PAGE_ALLOCATOR=y",
-        "CONFIG_NUMA_MIGRATION=y",
-        "CONFIG_NUMA_BALANCING=y",
+        *turn_off("HZ_1000"),
+        *turn_on("HZ_250 INIT_ON_ALLOC_DEFAULT_ON PAGE_POISONING SHUFFLE_PAGE_ALLOCATOR"),
+        *turn_on("NUMA_MIGRATION NUMA_BALANCING"),
         "CONFIG_NODES_SHIFT=10",
-        "CONFIG_RANDOMIZE_MEMORY=y",
-        "CONFIG_PREEMPT_DYNAMIC=y",
-        "CONFIG_JUMP_LABEL=y",
-        "CONFIG_FTRACE=y",
-        "CONFIG_FUNCTION_TRACER=y",
-        "CONFIG_CPU_MITIGATIONS=y",
-        "CONFIG_MITIGATION_RETPOLINE=y",
-        "CONFIG_MITIGATION_RETHUNK=y",
-        "CONFIG_MITIGATION_SLS=y",
-        "CONFIG_X86_KERNEL_IBT=y",
-        "CONFIG_DEBUG_LIST=y",
-        "CONFIG_UBSAN=y",
-        "CONFIG_UBSAN_BOUNDS=y",
-        "CONFIG_UBSAN_SHIFT=y",
+        *turn_on("RANDOMIZE_MEMORY PREEMPT_DYNAMIC JUMP_LABEL FTRACE FUNCTION_TRACER"),
+        *turn_on("CPU_MITIGATIONS MITIGATION_RETPOLINE MITIGATION_RETHUNK MITIGATION_SLS"),
+        *turn_on("X86_KERNEL_IBT DEBUG_LIST UBSAN UBSAN_BOUNDS UBSAN_SHIFT"),
     ),
 )
 # A kernel at CPL 3 under native/monitor.c has no bus, no firmware, no APIC and no hypervisor that
@@ -101,26 +92,16 @@ NATIVE = dataclasses.replace(
     MEASURED,
     name="native",
     lines=(
-        "CONFIG_EXPERT=y",
-        "CONFIG_X86_PMEM_LEGACY=y",
-        "CONFIG_FTRACE=y",
-        "CONFIG_FUNCTION_TRACER=y",
-        "CONFIG_FUNCTION_GRAPH_TRACER=y",
-        *(
-            f"# CONFIG_{name} is not set"
-            for name in (
-                *("ACPI", "ACPI_HOTPLUG_MEMORY", "ACPI_NFIT", "ACPI_NUMA", "X86_64_ACPI_NUMA"),
-                *("EFI", "PCI", "PCI_MSI", "VIRTIO_MENU", "VIRTIO_MEM", "VIRTIO_PCI"),
-                *("HYPERVISOR_GUEST", "KVM_GUEST", "PARAVIRT", "X86_X2APIC", "X86_MCE", "MTRR"),
-                *("RANDOMIZE_BASE", "RELOCATABLE", "SERIAL_8250", "SERIAL_8250_CONSOLE"),
-                *("CPU_MITIGATIONS", "MODIFY_LDT_SYSCALL", "X86_16BIT", "X86_UMIP"),
-                *("X86_VSYSCALL_EMULATION", "INPUT", "VT", "SERIO", "HID"),
-            )
-        ),
+        *turn_on("EXPERT X86_PMEM_LEGACY FTRACE FUNCTION_TRACER FUNCTION_GRAPH_TRACER"),
+        *turn_off("ACPI ACPI_HOTPLUG_MEMORY ACPI_NFIT ACPI_NUMA X86_64_ACPI_NUMA EFI PCI PCI_MSI"),
+        *turn_off("VIRTIO_MENU VIRTIO_MEM VIRTIO_PCI HYPERVISOR_GUEST KVM_GUEST PARAVIRT"),
+        *turn_off("X86_X2APIC X86_MCE MTRR RANDOMIZE_BASE RELOCATABLE SERIAL_8250"),
+        *turn_off("SERIAL_8250_CONSOLE CPU_MITIGATIONS MODIFY_LDT_SYSCALL X86_16BIT X86_UMIP"),
+        *turn_off("X86_VSYSCALL_EMULATION INPUT VT SERIO HID"),
     ),
 )
 # For KMSAN on top of MEASURED: with it, Kconfig has no deferred initialisation.
-WITH_KMSAN = ("CONFIG_KMSAN=y", "# CONFIG_DEFERRED_STRUCT_PAGE_INIT is not set")
+WITH_KMSAN = (*turn_on("KMSAN"), *turn_off("DEFERRED_STRUCT_PAGE_INIT"))
 
 
 def find_vanished(fragment: str, config: str) -> list[str]:

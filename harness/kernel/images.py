@@ -48,7 +48,7 @@ def build_kernel(
     options: Options, name: str, source: Path, config: KernelConfig = MEASURED
 ) -> Kernel:
     """Return the kernel of the worktree source, and build it unless a finished one has its key."""
-    need_tools(config.missing())
+    need_tools(config.tools.missing())
     label = f"{name}+{config.name}" if config.name else name
     what, arch = f"the {label} kernel", config.tools.architecture.name
     image = get_machine(arch).image

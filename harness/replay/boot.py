@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from harness.replay.build import CLANG, DEBIAN, REPLAY, TRACED, Program, vary
+from harness.kernel.config import turn_off, turn_on
+from harness.replay.build import CLANG, DEBIAN, DEBUG, REPLAY, TRACED, Program, vary
 from harness.replay.run import Replay
 from harness.replay.samples import Result, format_gain, format_races
 
@@ -17,25 +18,22 @@ CONFIGS = {"debian": DEBIAN} | {
     config.name.removeprefix("boot-"): config
     for config in (
         # Jump labels are as in a distribution's kernel: a static key that is off costs a NOP.
-        vary("boot-default", "CONFIG_JUMP_LABEL=y"),
+        vary("boot-default", *turn_on("JUMP_LABEL")),
         # Static keys are variables, so that check_pages= can be switched on.
         vary("boot-keys"),
-        vary("boot-trace", "CONFIG_DEBUG_PAGE_REF=y", fragments=TRACED),
-        vary("boot-debug", "CONFIG_DEBUG_VM=y", "CONFIG_DEBUG_VM_PGFLAGS=y"),
+        vary("boot-trace", *turn_on("DEBUG_PAGE_REF"), fragments=TRACED),
+        vary("boot-debug", *DEBUG),
         # Pageblocks as large as the blocks that are freed.
         vary(
             "boot-pageblock",
-            "CONFIG_NUMA=y",
-            "CONFIG_MEMORY_HOTPLUG=y",
-            "CONFIG_DEFERRED_STRUCT_PAGE_INIT=y",
+            *turn_on("NUMA MEMORY_HOTPLUG DEFERRED_STRUCT_PAGE_INIT"),
             fragments=("common", "fortify"),
         ),
         vary(
             "boot-nomemcg",
-            "# CONFIG_MEMCG is not set",
-            "CONFIG_EXPERT=y",
-            "CONFIG_VM_EVENT_COUNTERS=y",
-            "# CONFIG_ZONE_DMA is not set",
+            *turn_off("MEMCG"),
+            *turn_on("EXPERT VM_EVENT_COUNTERS"),
+            *turn_off("ZONE_DMA"),
         ),
         vary("boot-clang", tools=CLANG),
     )

@@ -21,7 +21,14 @@ from harness.core.errors import UserError
 from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.core.progress import announce
-from harness.kernel.config import MEASURED, WITH_KMSAN, KernelConfig, configure
+from harness.kernel.config import (
+    MEASURED,
+    WITH_KMSAN,
+    KernelConfig,
+    configure,
+    turn_off,
+    turn_on,
+)
 from harness.kernel.toolchain import Toolchain, compile_like_mm_init
 from harness.kernel.tree import Trees
 
@@ -69,7 +76,8 @@ DROPPED = (".modinfo", ".discard*", ".note*", ".initcall*", ".eh_frame")
 
 DEFAULT = replace(MEASURED, name="default")
 CLANG = Toolchain(llvm=LLVM)
-HUGETLB = ("HUGETLBFS", "HUGETLB_PAGE", "HUGETLB_PAGE_OPTIMIZE_VMEMMAP")
+HUGETLB = "HUGETLBFS HUGETLB_PAGE HUGETLB_PAGE_OPTIMIZE_VMEMMAP"
+DEBUG = turn_on("DEBUG_VM DEBUG_VM_PGFLAGS")
 TRACED = (*DEFAULT.fragments, "tracers")
 ON_ARM64 = ("common", "zone_device", "fortify")
 
@@ -81,7 +89,7 @@ ON_ARM64 = ("common", "zone_device", "fortify")
 AS_BOOTED = "-mnop-mcount -mfunction-return=keep -mindirect-branch=keep"
 DEBIAN = KernelConfig(
     Options.config,
-    lines=("CONFIG_DEBUG_INFO_NONE=y",),
+    lines=turn_on("DEBUG_INFO_NONE"),
     args=(f"KCFLAGS={AS_BOOTED}", "delay-objtool=", "objtool-args=--hacks=jump_label"),
     debian=True,
 )
@@ -98,20 +106,15 @@ CONFIGS = {
         DEBIAN,
         DEFAULT,
         # compound_info holds the head's address, not a mask.
-        vary("pointer", *(f"# CONFIG_{symbol} is not set" for symbol in HUGETLB)),
+        vary("pointer", *turn_off(HUGETLB)),
         # Two more words, so not a power of two. Without KMSAN itself the code can run here.
         vary("page80", *WITH_KMSAN, tools=CLANG, args=("KMSAN_SANITIZE=n",)),
         # Also without ZONE_DMA, so that ZONE_DEVICE has another number.
-        vary(
-            "nomemcg",
-            "# CONFIG_MEMCG is not set",
-            "CONFIG_EXPERT=y",
-            "# CONFIG_ZONE_DMA is not set",
-        ),
-        vary("debug", "CONFIG_DEBUG_VM=y", "CONFIG_DEBUG_VM_PGFLAGS=y"),
-        vary("trace", "CONFIG_DEBUG_PAGE_REF=y", fragments=TRACED),
+        vary("nomemcg", *turn_off("MEMCG"), *turn_on("EXPERT"), *turn_off("ZONE_DMA")),
+        vary("debug", *DEBUG),
+        vary("trace", *turn_on("DEBUG_PAGE_REF"), fragments=TRACED),
         vary("clang", tools=CLANG),
-        KernelConfig("arm64", ON_ARM64, ("CONFIG_COMPACTION=y",), Toolchain(ARM64)),
+        KernelConfig("arm64", ON_ARM64, turn_on("COMPACTION"), Toolchain(ARM64)),
     )
 }
 

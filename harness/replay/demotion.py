@@ -4,25 +4,23 @@
 from pathlib import Path
 
 from harness.core.picture import add_legend, open_figure
+from harness.kernel.config import turn_on
 from harness.replay import plot
-from harness.replay.build import CLANG, DEBIAN, REPLAY, Program, vary
+from harness.replay.build import CLANG, DEBIAN, DEBUG, REPLAY, Program, vary
 from harness.replay.run import Replay
 from harness.replay.samples import Samples, find_mean, find_ratio, find_time, list_runners
 
 CACHE = Path("/sys/devices/system/cpu/cpu0/cache/index2/size")
 TIERS = (
     # Jump labels are as in a distribution's kernel: a static key that is off costs a NOP.
-    "CONFIG_JUMP_LABEL=y",
-    "CONFIG_NUMA_MIGRATION=y",
+    *turn_on("JUMP_LABEL NUMA_MIGRATION"),
     # Without it, no folio is PMD-sized.
-    "CONFIG_TRANSPARENT_HUGEPAGE=y",
-    "CONFIG_X86_MCE=y",
-    "CONFIG_MEMORY_FAILURE=y",
+    *turn_on("TRANSPARENT_HUGEPAGE X86_MCE MEMORY_FAILURE"),
 )
 CONFIGS = {
     "debian": DEBIAN,
     "default": vary("demotion", *TIERS),
-    "debug": vary("demotion-debug", *TIERS, "CONFIG_DEBUG_VM=y", "CONFIG_DEBUG_VM_PGFLAGS=y"),
+    "debug": vary("demotion-debug", *TIERS, *DEBUG),
     "clang": vary("demotion-clang", *TIERS, tools=CLANG),
 }
 PROGRAM = Program(

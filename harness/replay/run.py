@@ -125,7 +125,7 @@ def run_replay(options: Options, replay: Replay) -> Samples:
     }
     if options.config not in configs:
         raise UserError(f"CONFIG={options.config} must be one of {', '.join(configs)}")
-    need_tools(configs[options.config].missing())
+    need_tools(configs[options.config].tools.missing())
     trees = tree.apply_series(options)
     peer = prepare_peer(options, trees.base.parent)
     made = replay.program.build(options, trees, peer=peer)

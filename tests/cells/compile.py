@@ -136,7 +136,7 @@ class Compilation:
 
     def configure(self) -> None:
         """Configure the kernel and prepare it; Raises UserError if a tool or a line is missing."""
-        need_tools(self.target.missing())
+        need_tools(self.target.tools.missing())
         what = f"the objects ({self.target.name}, {self.source.name})"
         tested = self.target.tools.architecture is not architectures.S390
         tested &= ZONE_DEVICE in self.target.fragments and (self.source / MEMMAP_TEST).exists()

@@ -18,7 +18,7 @@ from harness.core.errors import UserError
 from harness.core.folders import need_disk
 from harness.core.options import Options
 from harness.core.progress import announce, say
-from harness.kernel.config import FRAGMENT_FOLDER, KernelConfig, configure
+from harness.kernel.config import FRAGMENT_FOLDER, KernelConfig, configure, turn_on
 from harness.kernel.toolchain import Toolchain, count_lines, make_variables, need_tools
 from harness.vm.console import is_splat
 
@@ -55,27 +55,27 @@ class Suite:
         return self.lines[0].removeprefix("CONFIG_").removesuffix("=y")
 
 
-MEMCPY_NT = Suite("memcpy_nt", ("common", "kunit"), ("CONFIG_MEMCPY_NT_KUNIT_TEST=y",))
+MEMCPY_NT = Suite("memcpy_nt", ("common", "kunit"), turn_on("MEMCPY_NT_KUNIT_TEST"))
 # In a kernel with MEMCPY_NT, it also puts FORTIFY_SOURCE between that suite and memcpy_nt().
-FORTIFY = Suite("fortify", ("common", "kunit", "fortify"), ("CONFIG_FORTIFY_KUNIT_TEST=y",))
+FORTIFY = Suite("fortify", ("common", "kunit", "fortify"), turn_on("FORTIFY_KUNIT_TEST"))
 # NUMA_EMU gives it several nodes to tell apart.
 MEMMAP = Suite(
     "zone_device_memmap",
     ("common", "kunit", "zone_device"),
-    ("CONFIG_ZONE_DEVICE_MEMMAP_KUNIT_TEST=y", "CONFIG_NUMA_EMU=y", "CONFIG_HUGETLBFS=y"),
+    turn_on("ZONE_DEVICE_MEMMAP_KUNIT_TEST NUMA_EMU HUGETLBFS"),
 )
 # What `make review` runs at each patch, as far as the patch has it.
 SUITES = (FORTIFY, MEMCPY_NT, MEMMAP)
 
 # Without EXPERT, Kconfig adds block devices, keyboards and more.
-SMALL = ("CONFIG_EXPERT=y", "CONFIG_PROC_FS=y", "CONFIG_SYSFS=y", "CONFIG_TTY=y")
-PC_LINES = (*SMALL, "CONFIG_SERIAL_8250=y", "CONFIG_SERIAL_8250_CONSOLE=y")
+SMALL = turn_on("EXPERT PROC_FS SYSFS TTY")
+PC_LINES = (*SMALL, *turn_on("SERIAL_8250 SERIAL_8250_CONSOLE"))
 # What each architecture needs besides on the machine that kunit.py chooses.
 MACHINES = {
-    X86_64: ("CONFIG_64BIT=y", *PC_LINES),
+    X86_64: (*turn_on("64BIT"), *PC_LINES),
     I386: PC_LINES,
-    UML: ("CONFIG_64BIT=y", "CONFIG_STDERR_CONSOLE=y"),
-    ARM64: (*SMALL, "CONFIG_SERIAL_AMBA_PL011=y", "CONFIG_SERIAL_AMBA_PL011_CONSOLE=y"),
+    UML: turn_on("64BIT STDERR_CONSOLE"),
+    ARM64: (*SMALL, *turn_on("SERIAL_AMBA_PL011 SERIAL_AMBA_PL011_CONSOLE")),
 }
 
 
@@ -104,12 +104,12 @@ class KunitKernel:
     def missing(self) -> list[str]:
         """Return the programs that it needs but that are not installed."""
         qemu = self.architecture.qemu
-        return self.config.missing() + [qemu] * (bool(qemu) and not shutil.which(qemu))
+        return self.config.tools.missing() + [qemu] * (bool(qemu) and not shutil.which(qemu))
 
 
 # Under TCG on a busy host, the kernel's check of the timer interrupt fails.
 PC = "no_timer_check"
-HVO = ("CONFIG_HUGETLB_PAGE_OPTIMIZE_VMEMMAP=y",)
+HVO = turn_on("HUGETLB_PAGE_OPTIMIZE_VMEMMAP")
 # zone_device_memmap needs ZONE_DEVICE, which needs SPARSEMEM_VMEMMAP. i386 and UML have neither.
 KERNELS = {
     kernel.config.name: kernel
@@ -118,7 +118,7 @@ KERNELS = {
         KunitKernel(
             X86_64,
             (MEMCPY_NT, FORTIFY, MEMMAP),
-            (*HVO, "CONFIG_KALLSYMS=y"),
+            (*HVO, *turn_on("KALLSYMS")),
             f"{PC} {NODES}",
         ),
         # Of these only UML runs natively, so only here can a missing drain show.
@@ -138,7 +138,7 @@ KERNELS = {
 MEMMAP_ONLY = KunitKernel(X86_64, (MEMMAP,), HVO, f"{PC} {NODES}")
 
 # kunit.py gives a guest 1 GiB, of which 128 MiB are high memory here.
-HIGHMEM = KunitKernel(I386, (FORTIFY,), ("CONFIG_HIGHMEM4G=y",), PC, name="i386-highmem")
+HIGHMEM = KunitKernel(I386, (FORTIFY,), turn_on("HIGHMEM4G"), PC, name="i386-highmem")
 
 
 def judge_report(found: ktap.Report, suites: Sequence[str], what: str, log: Path) -> int:

@@ -14,6 +14,7 @@ from harness.core.cache import drop_others, keep
 from harness.core.command import git, run
 from harness.core.options import Options
 from harness.core.progress import announce
+from harness.kernel.config import turn_on
 from harness.kernel.toolchain import Toolchain
 from harness.vm.console import list_messages
 from harness.vm.devices import PAIR
@@ -30,15 +31,9 @@ CONFIG = replace(
     DEMOTION.config,
     name="peers",
     lines=(
-        "CONFIG_MODULES=y",
-        "CONFIG_MODULE_UNLOAD=y",
-        "CONFIG_SYSVIPC=y",
-        "CONFIG_USERFAULTFD=y",
-        "CONFIG_RUNTIME_TESTING_MENU=y",
+        *turn_on("MODULES MODULE_UNLOAD SYSVIPC USERFAULTFD RUNTIME_TESTING_MENU"),
         "CONFIG_TEST_HMM=m",
-        "CONFIG_GUP_TEST=y",
-        "CONFIG_KALLSYMS_ALL=y",
-        "CONFIG_X86_PMEM_LEGACY=y",
+        *turn_on("GUP_TEST KALLSYMS_ALL X86_PMEM_LEGACY"),
     ),
     modules=("lib/test_hmm.ko",),
 )

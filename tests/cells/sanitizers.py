@@ -23,7 +23,7 @@ from harness.core.architectures import LLVM
 from harness.core.command import run
 from harness.core.options import Options
 from harness.core.progress import say
-from harness.kernel.config import MEASURED, WITH_KMSAN, KernelConfig
+from harness.kernel.config import MEASURED, WITH_KMSAN, KernelConfig, turn_on
 from harness.kernel.images import Kernel
 from harness.kernel.toolchain import Toolchain
 from harness.kernel.tree import Trees
@@ -34,7 +34,7 @@ from harness.vm.devices import DEVICES, count_pages
 # guest/parallel needs.
 FRAGMENTS = (*MEASURED.fragments, "kunit", "tracers")
 TESTED = (*kunit.MEMCPY_NT.lines, *kunit.MEMMAP.lines)
-SYMBOLS = (*TESTED, "CONFIG_STACKTRACE=y", "CONFIG_CPUSETS=y")
+SYMBOLS = (*TESTED, *turn_on("STACKTRACE CPUSETS"))
 # KUnit takes one glob. This one matches both suites and no sanitizer's suite.
 GLOB = "*mem*"
 RACE = re.compile(r"BUG: KCSAN: \S+ in (\S+)(?: / (\S+))?")

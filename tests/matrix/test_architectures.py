@@ -19,7 +19,7 @@ CELLS = [
 @pytest.mark.full
 @pytest.mark.parametrize("config", CELLS)
 def test_no_new_warning(builder: Builder, config: KernelConfig) -> None:
-    need(config.missing())
+    need(config.tools.missing())
     old, new, added = compile.compile_both(builder.options, builder.trees, config)
     assert added == []
     assert set(old) <= set(new)
@@ -42,7 +42,7 @@ def test_no_new_warning_in_test_of_sanitizer(
 ) -> None:
     files = compile.list_touched(builder.trees, folder)
     objects = [f"{file.removesuffix('c')}o" for file in files]
-    need(config.missing())
+    need(config.tools.missing())
     made = compile.compile_both(
         builder.options, builder.trees, compile.add_zone_device(config), files
     )

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from cells import boot_memory, boots, peers, sanitizers
+from harness.kernel.config import turn_on
 from support import Builder, boot_both, choose, fail_if
 
-LINES = ("X86_PMEM_LEGACY", "FAULT_INJECTION", "FAULT_INJECTION_DEBUG_FS", "FAIL_PAGE_ALLOC")
-ASKED = tuple(f"CONFIG_{line}=y" for line in LINES)
+ASKED = turn_on("X86_PMEM_LEGACY FAULT_INJECTION FAULT_INJECTION_DEBUG_FS FAIL_PAGE_ALLOC")
 CONFIG = dataclasses.replace(boot_memory.DEBUG, name="bind", lines=ASKED)
 # Base's words on the first allocation that fails, with a stack; add_pages() warns.
 TOLD = re.compile(r"Call Trace:|cut here|end trace|WARNING: .* at add_pages\+")

@@ -15,7 +15,7 @@ TARGETS = {
 
 @pytest.mark.parametrize("name", choose(TARGETS, ("x86_64",)))
 def test_overflow_is_rejected(builder: Builder, name: str) -> None:
-    need(TARGETS[name].missing())
+    need(TARGETS[name].tools.missing())
     kernel = compile.Compilation(
         builder.options, builder.trees, builder.trees.series, TARGETS[name]
     )

@@ -17,7 +17,7 @@ from support import Builder, choose, need
 def test_each_memcpy_flushcache_is_a_movnti(builder: Builder, tmp_path: Path, name: str) -> None:
     """On the base this fails with gcc 12, which stores the second field with a plain MOV."""
     config = build.CONFIGS[name]
-    need(config.missing())
+    need(config.tools.missing())
     kernel = PROGRAM.build_objects(builder.options, builder.trees.series, name)
     made = compile_like_mm_init(kernel.out, ROOT / "probes/flushcache.c", tmp_path / "flushcache.o")
     code = [instruction.name for instruction in Code(made).list_body("set_entry")]
