@@ -14,7 +14,6 @@ from harness.kernel.tree import check_work
 
 
 def clean_build(build: Path) -> None:
-    """Remove the build folder."""
     if not build.exists():
         say(f"{build} is not there: nothing to do")
         return

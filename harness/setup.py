@@ -103,7 +103,6 @@ def name_sign(package: str) -> str:
 
 
 def is_there(sign: str) -> bool:
-    """Tell whether what shows that a package is there is there."""
     first, _, second = sign.partition(" ")
     if first == "import":
         return bool(importlib.util.find_spec(second))
@@ -116,7 +115,6 @@ def is_there(sign: str) -> bool:
 
 
 def find_missing(packages: Iterable[str]) -> list[str]:
-    """Return the packages of which nothing is there."""
     return [package for package in dict.fromkeys(packages) if not is_there(name_sign(package))]
 
 
@@ -145,13 +143,11 @@ def find_key(build: Path) -> str:
 
 
 def has_environment(build: Path) -> bool:
-    """Tell whether the environment is there and whole, with the lists as they are now."""
     key = build / "venv/key"
     return key.exists() and key.read_text() == find_key(build)
 
 
 def make_environment_anew(build: Path) -> None:
-    """Make BUILD/venv with the Python packages; the lock must be held."""
     venv = build / "venv"
     announce(f"installing the Python environment in {venv}")
     remove(venv)
@@ -163,7 +159,6 @@ def make_environment_anew(build: Path) -> None:
 
 
 def provide(what: str, options: Options) -> None:
-    """Install what a target needs and this machine lacks."""
     # The guests would get the compiler and the programs of this host.
     if what not in WITHOUT_KERNEL and os.uname().machine != "x86_64":
         raise UserError(

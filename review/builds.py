@@ -54,7 +54,6 @@ def keep_findings(
 
 
 def list_suites(trees: Trees, patch: Patch) -> list[kunit.Suite]:
-    """Return the KUnit suites that are there at a patch."""
     files = [f"{patch.commit}:{name}" for name in ("lib/Kconfig.debug", "mm/Kconfig")]
     known = git(trees.base, "show", *files).splitlines()
     return [suite for suite in kunit.SUITES if f"config {suite.symbol}" in known]

@@ -142,7 +142,6 @@ def write_mails(tree: Path, folder: Path) -> None:
 
 
 def run_outbox(options: Options, series: Path = SERIES) -> list[Path]:
-    """Write each topic as a set to send, and return their folders."""
     author, topics = read_author(options.author), list_topics(series)
     for topic in topics:
         if len(list_files(topic)) > 1 and not (topic / COVER).exists():

@@ -61,7 +61,6 @@ def need(missing: list[str]) -> None:
 
 
 def need_machine(arch: str) -> None:
-    """Skip the test if QEMU for an architecture, or its firmware, is not installed."""
     machine = get_machine(arch)
     files = (machine.qemu, str(machine.firmware))
     need([file for file in files if not shutil.which(file, os.F_OK)])
@@ -96,12 +95,10 @@ class Builder:
         need(lacks)
 
     def replay(self, program: Program, name: str = "") -> Path:
-        """Build a replay program in a configuration."""
         self.need_config(program, name)
         return build_replay(program, self.options, self.trees, name)
 
     def pair(self, program: Program, name: str = "") -> tuple[Objects, Objects]:
-        """Build both kernels of a replay program."""
         self.need_config(program, name)
         return build_pair(program, self.options, self.trees, name)
 
@@ -118,7 +115,6 @@ class Builder:
         return times, log.read_text()
 
     def mutant(self, program: Program, name: str, mutation: Mutation) -> Path:
-        """Build a replay program whose series has a mutation."""
         kernels = self.pair(program, mutation.get("config", ""))
         return program.build_mutant(*kernels, name, mutation)
 
@@ -162,7 +158,6 @@ def boot_both(builder: Builder, name: str, boot: boots.Boot) -> None:
 def replay(
     made: Path, *words: str, config: KernelConfig = DEFAULT
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a replay program to its end."""
     return subprocess.run(
         [*config.tools.architecture.runner, made, *words],
         capture_output=True,
@@ -225,7 +220,6 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def read_mail(file: Path) -> EmailMessage:
-    """Return the mail in a file."""
     return email.message_from_bytes(file.read_bytes(), policy=email.policy.default)
 
 

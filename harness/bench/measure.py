@@ -62,7 +62,6 @@ class Setup:
 
 
 def make_setup(options: Options) -> Setup:
-    """Build what is needed to boot both kernels; Raises UserError when a build fails."""
     qemu = "" if options.accel == "native" else check_qemu(options.arch)
     trees = apply_series(options)
     pair = build_pair(options, trees)
@@ -116,7 +115,6 @@ def measure_boot(
     limit = 300 + options.gib * options.rebinds * len(devices) / 10
 
     def tell(spoken: str) -> None:
-        """Report the guest's stages and every few rebinds."""
         announce_stage(what, spoken)
         match = console.REBIND.match(spoken)
         if match and int(match["number"]) % max(1, options.rebinds // 3) == 0:

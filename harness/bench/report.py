@@ -72,7 +72,6 @@ def name_how(accelerator: str) -> str:
 
 
 def describe_setup(samples: dict[str, Any]) -> str:
-    """Return on what was measured, where and when."""
     release = samples["boots"][0]["release"].partition("-base")[0]
     arch = f"{samples['arch']} " if "arch" in samples else ""
     accel = samples["accelerator"]
@@ -94,7 +93,6 @@ def make_label(samples: dict[str, Any]) -> str:
 
 
 def format_table(samples: dict[str, Any]) -> str:
-    """Return the table as text."""
     rows = [
         "ZONE_DEVICE memmap initialisation, "
         f"{'time in ' * (name_unit(samples) == 'ms')}{name_unit(samples)}",

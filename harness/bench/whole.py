@@ -183,7 +183,6 @@ def format_parts(entries: list[dict[str, Any]], case: str, of: str) -> list[str]
 
 
 def format_whole(entries: list[dict[str, Any]]) -> str:
-    """Return the table: medians over boots of each boot's median, and their range."""
     lines = [
         f"{'boot':36}{'what':18}{'n':>4}{'base, ms':>21}{'series, ms':>21}{'ratio':>7}",
     ]

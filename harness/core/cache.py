@@ -39,7 +39,6 @@ def digest_harness(root: Path = ROOT) -> str:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -91,7 +90,6 @@ def keep(
 
 
 def drop_others(kept: Path) -> None:
-    """Remove what keep() made under the same name with other keys."""
     name = kept.name[:-KEY_DIGITS]
     for other in kept.parent.glob(f"{name}{'[0-9a-f]' * KEY_DIGITS}"):
         if other != kept:

@@ -117,7 +117,6 @@ class Apt:
         raise NotOffered(f"Debian ({', '.join(suites)}) does not offer {package}")
 
     def fetch(self, package: str, version: str) -> Path:
-        """Fetch a package and return its file."""
         command = ["apt-get", *self.options, "download", f"{package}={version}"]
         run(command, f"fetching {package}", cwd=self.folder)
         [file] = self.folder.glob("*.deb")

@@ -77,7 +77,6 @@ def read_size(env: Mapping[str, str]) -> int:
 
 
 def read_options(env: Mapping[str, str] = os.environ) -> Options:
-    """Return the options that the environment sets; Raises UserError on a bad variable."""
     accel = read_choice(env, "ACCEL", ACCELS, "")
     arch = read_choice(env, "ARCH", GUESTS, GUESTS[0])
     if accel in ("kvm", "native") and arch != GUESTS[0]:

@@ -8,7 +8,6 @@ CURRENT = "starting"
 
 
 def say(text: str) -> None:
-    """Print one line of progress after the minutes and seconds since the start."""
     minutes, seconds = divmod(int(time.monotonic() - STARTED), 60)
     print(f"[{minutes:3d}:{seconds:02d}] {text}", flush=True)
 

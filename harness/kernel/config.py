@@ -28,12 +28,10 @@ GUEST = ("common", "zone_device", "disks", "guest")
 
 
 def turn_on(names: str) -> tuple[str, ...]:
-    """Return a line for each of the options that turns it on."""
     return tuple(f"CONFIG_{name}=y" for name in names.split())
 
 
 def turn_off(names: str) -> tuple[str, ...]:
-    """Return a line for each of the options that turns it off."""
     return tuple(f"# CONFIG_{name} is not set" for name in names.split())
 
 
@@ -54,7 +52,6 @@ class KernelConfig:
     modules: tuple[str, ...] = ()
 
     def text(self) -> str:
-        """Return all fragments and lines as one text."""
         files = [(FRAGMENT_FOLDER / f"{name}.config").read_text() for name in self.fragments]
         return "".join([*files, *(f"{line}\n" for line in self.lines)])
 

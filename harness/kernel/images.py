@@ -39,7 +39,6 @@ class Kernel:
     arch: str = "x86_64"
 
     def pack_modules(self) -> dict[str, bytes]:
-        """Return its modules, by path in the guest."""
         modules = self.image.parent.glob("*.ko")
         return {f"lib/modules/{self.release}/{one.name}": one.read_bytes() for one in modules}
 
@@ -95,7 +94,6 @@ def patch_trees(trees: Trees) -> Trees:
 
 
 def build_pair(options: Options, trees: Trees) -> tuple[Kernel, Kernel]:
-    """Build the base and the series kernel if needed, and return both."""
     config = BOOTED[options.arch]
     if options.accel == "native":
         trees, config = patch_trees(trees), NATIVE

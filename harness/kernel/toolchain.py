@@ -27,16 +27,13 @@ class Toolchain:
 
     @property
     def cc(self) -> str:
-        """The name of the compiler."""
         return f"clang{self.llvm}" if self.llvm else f"{self.architecture.cross}gcc"
 
     def missing(self) -> list[str]:
-        """Return the tools that are not installed."""
         linker = f"ld.lld{self.llvm}" if self.llvm else f"{self.architecture.cross}ld"
         return [tool for tool in (self.cc, linker) if not shutil.which(tool)]
 
     def version(self) -> str:
-        """Return the first line of the compiler's --version."""
         return run([self.cc, "--version"], self.cc).splitlines()[0]
 
     def words(self) -> list[str]:
@@ -76,7 +73,6 @@ class Toolchain:
 
 
 def need_tools(missing: Sequence[str]) -> None:
-    """Raise UserError if programs are missing."""
     if missing:
         raise UserError(f"{', '.join(missing)} is missing: run 'make tools-all'")
 

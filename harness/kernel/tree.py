@@ -40,7 +40,6 @@ class Patch:
 
     @property
     def name(self) -> str:
-        """The topic and number of the patch."""
         return f"{self.patch.parent.name}/{self.patch.name[:4]}"
 
 

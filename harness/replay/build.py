@@ -130,7 +130,6 @@ class Objects:
     made: set[str] = field(default_factory=set, compare=False)
 
     def make(self, *names: str) -> None:
-        """Run the kernel's make for targets, each once; Raises UserError when it fails."""
         targets = [name for name in names if name not in self.made]
         if not targets:
             return
@@ -140,11 +139,9 @@ class Objects:
         self.made.update(targets)
 
     def tool(self, name: str) -> str:
-        """Return the program of binutils that fits the objects."""
         return self.config.tools.architecture.cross + name
 
     def list_undefined(self, objects: Iterable[Path]) -> set[str]:
-        """Return the names that objects need."""
         told = run([self.tool("nm"), "-u", *objects], "nm").splitlines()
         return {line.split()[-1] for line in told if line.startswith(" ")}
 
@@ -225,7 +222,6 @@ class Program:
         return kernel
 
     def build_pair(self, options: Options, trees: Trees, name: str = "") -> tuple[Objects, Objects]:
-        """Return both kernels, prepared."""
         return (
             self.build_objects(options, trees.base, name),
             self.build_objects(options, trees.series, name),

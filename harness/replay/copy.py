@@ -34,7 +34,6 @@ def name_race(result: Result) -> str:
 
 
 def format_table(samples: Samples) -> str:
-    """Return for each size the times, and how much faster memcpy_nt() is than memcpy()."""
     names = list_runners(samples["results"][0])
     width = max(len(name_race(result)) for result in samples["results"])
     rows = [

@@ -58,7 +58,6 @@ def find_groups(samples: Samples, order: int, runner: str) -> dict[str, str]:
 
 
 def format_table(samples: Samples) -> str:
-    """Return all races, and for each order what is read again, by where it fits, and the copies."""
     rows = ["ns, base and series, and base / series: copy per page, read again per line"]
     for result in samples["results"]:
         other = f"{result['other_kib']} KiB" if result["other_kib"] else "the copies"
@@ -86,7 +85,6 @@ def format_verdict(samples: Samples) -> str:
 
 
 def draw_copies(samples: Samples, png: Path) -> None:
-    """Draw both times over the size of the neighbour."""
     orders = sorted({result["order"] for result in samples["results"]})
     labels = {"copy": "copy: ns per 4 KiB", "read": "read again: ns per 64 bytes"}
     verdict = f"{format_verdict(samples)} (base / series: above 1, the series is faster)"

@@ -61,7 +61,6 @@ def format_touched(results: Sequence[Result]) -> str:
 
 
 def format_table(samples: Samples) -> str:
-    """Return the table of the races, and that of small memmaps; older records have none."""
     touched = [result for result in samples["results"] if is_touched(result)]
     others = [result for result in samples["results"] if not is_touched(result)]
     return format_races(name_race, {"results": others}) + format_touched(touched)

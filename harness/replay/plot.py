@@ -34,12 +34,10 @@ LABELS = {
 
 
 def describe_race(samples: Samples) -> str:
-    """Return on what was raced, how often, and when."""
     return f"{samples['cpu']}, {describe_runs(samples)}, {samples['date']}"
 
 
 def draw_lines(axes: Axes, places: Sequence[int], results: Sequence[Result], what: str) -> None:
-    """Draw a line for each that ran, and its band."""
     names = list_runners(results[0], what)
     for name in (name for name in LOOKS if name in names):
         low, middle, high = zip(*(find_band(one, name, what) for one in results), strict=True)
@@ -89,5 +87,4 @@ def draw_races(runs: Mapping[str, Samples], png: Path) -> None:
 
 
 def draw_race(samples: Samples, png: Path) -> None:
-    """Draw one run."""
     draw_races({describe_race(samples): samples}, png)

@@ -48,7 +48,6 @@ def choose_folder(results: Path, name: str) -> Path:
 
 
 def format_readme(all_samples: Mapping[str, Samples], failed: Sequence[str]) -> str:
-    """Return README.md, made from what the programs recorded."""
     first = next(iter(all_samples.values()))
     guest = "a virtual machine" if first["hypervisor"] else "no virtual machine"
     rows = [
@@ -83,7 +82,6 @@ def format_readme(all_samples: Mapping[str, Samples], failed: Sequence[str]) -> 
 def write_results(
     where: Path, folders: Iterable[Path], all_samples: Mapping[str, Samples], failed: Sequence[str]
 ) -> None:
-    """Write the results and README.md to a folder, in place of what it had."""
     with replace(where) as new:
         new.mkdir()
         for folder in folders:
@@ -93,7 +91,6 @@ def write_results(
 
 
 def add_bench(options: Options, where: Path) -> None:
-    """Run make bench, and add what it gave; Raises UserError if it failed."""
     folder = run_bench(options)
     shutil.copy(folder / "samples.json", where / "bench.json")
     shutil.copy(folder / "table.txt", where / "bench.txt")

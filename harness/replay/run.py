@@ -43,7 +43,6 @@ class Replay:
     peer: bool = True
 
     def locate(self, options: Options) -> Path:
-        """Return the folder of the last result."""
         kind = "" if self.name == "replay" else f"{self.name}-"
         kind += "" if options.config == Options.config else f"{options.config}-"
         return options.build / "replay" / f"{kind}result"

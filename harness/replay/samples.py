@@ -30,7 +30,6 @@ def list_runs(result: Result) -> list[Result]:
 
 
 def merge_runs(runs: Sequence[Sequence[Result]]) -> list[Result]:
-    """Return one list of results of the lists of all processes."""
     merged = []
     for results in zip(*runs, strict=True):
         same = {
@@ -57,7 +56,6 @@ def pool_results(records: Sequence[Samples]) -> list[Result]:
 
 
 def list_runners(result: Result, what: str = "samples") -> list[str]:
-    """Return the names of what ran."""
     return list(list_runs(result)[0][what])
 
 
@@ -96,13 +94,11 @@ def find_mean(results: Sequence[Result], over: str, under: str, what: str = "sam
 
 
 def find_band(result: Result, runner: str, what: str = "samples") -> tuple[float, float, float]:
-    """Return low, median and high of the processes."""
     times = find_times(result, runner, what)
     return min(times), statistics.median(times), max(times)
 
 
 def describe_runs(samples: Samples) -> str:
-    """Return in words how often was measured."""
     runs = list_runs(samples["results"][0])
     times = next(runs[0][key] for key in ("samples", "copy", "fill") if key in runs[0])
     rounds = len(next(iter(times.values())))

@@ -88,12 +88,10 @@ def read_samples(folder: str, kind: str) -> Samples:
 
 
 def load(cpu: str, kind: str) -> Samples:
-    """Return what a kind of replay left on a CPU."""
     return read_samples(RUNS[cpu][kind], kind)
 
 
 def list_cpus(kind: str) -> list[str]:
-    """Return the CPUs that a kind of replay has run on."""
     return [cpu for cpu, kinds in RUNS.items() if kind in kinds]
 
 
@@ -106,7 +104,6 @@ def pick(results: Iterable[Result], **wanted: object) -> Result:
 
 
 def find_one(cpu: str, kind: str, **wanted: object) -> Result:
-    """Return the one result of a CPU's replay that has these values."""
     return pick(load(cpu, kind)["results"], **wanted)
 
 
@@ -304,12 +301,10 @@ def list_large(names: Mapping[str, Samples]) -> list[Row]:
 
 
 def list_replay() -> list[Row]:
-    """Return the times of each order of the drivers on each CPU."""
     return list_large({cpu: load(cpu, "replay") for cpu in RUNS})
 
 
 def list_configs() -> list[Row]:
-    """Return the times of each order of the drivers in each configuration of the kernels."""
     found = {name: read_samples(folder, "replay") for name, folder in ZEN_4_RUNS.items()}
     head, *rows = list_large(found)
     return [("configuration", *head[1:]), *rows]
@@ -465,20 +460,17 @@ def list_sizes(cpus: Iterable[str]) -> Iterable[tuple[str, list[Result]]]:
 
 
 def tell_copy(result: Result) -> str:
-    """Return what memcpy() and memcpy_nt() take for 64 bytes."""
     before, after = (find_time(result, one) for one in ("memcpy", "memcpy_nt"))
     return f"{before:.2f} -> {after:.2f}"
 
 
 def list_copies() -> list[Row]:
-    """Return what memcpy() and memcpy_nt() take, by size, on each CPU."""
     cpus = list_cpus("copy")
     told = [(name, *map(tell_copy, found)) for name, found in list_sizes(cpus)]
     return [("bytes", *cpus), *told]
 
 
 def list_ways() -> list[Row]:
-    """Return what each of the kernel's ways to copy takes, by size, on the newest record."""
     runners = list_runners(load(ZEN_4, "copy")["results"][0])
     rows: list[Row] = [("bytes", *runners)]
     for name, [result] in list_sizes([ZEN_4]):
@@ -553,7 +545,6 @@ MARKDOWN: dict[str, Callable[[], list[Row]]] = {
 
 
 def format_markdown(rows: Sequence[Row]) -> str:
-    """Return a table of Markdown, the first row being its head."""
     head, *others = rows
     return "".join(f"| {' | '.join(row)} |\n" for row in (head, ["---"] * len(head), *others))
 
@@ -569,7 +560,6 @@ def list_short(rows: Sequence[Row]) -> list[Row]:
 
 
 def list_orders() -> list[Row]:
-    """Return base / memcpy() and base / MOVNTI of each order on each CPU."""
     rows: list[Row] = [("order", *("memcpy", "nt") * len(RUNS))]
     for order in (*range(11), 18):
         ratios = []

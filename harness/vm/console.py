@@ -62,7 +62,6 @@ class Times:
 
 
 def is_splat(line: str) -> bool:
-    """Return whether a console line reports a fault of the kernel."""
     return bool(SPLATS.search(line))
 
 
@@ -73,7 +72,6 @@ def read_message(line: str) -> str:
 
 
 def list_messages(console: str) -> list[str]:
-    """Return what guest/init says in a console's text, line by line."""
     return list(filter(None, map(read_message, console.splitlines())))
 
 

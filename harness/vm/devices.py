@@ -56,5 +56,4 @@ def list_devices(arch: str) -> tuple[Device, ...]:
 
 
 def count_pages(devices: Sequence[Device], gib: float) -> dict[str, int]:
-    """Return the number of struct pages of each device of gib GiB, by the device's name."""
     return {device.name: device.count_pages(gib) for device in devices}

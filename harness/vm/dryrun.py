@@ -35,7 +35,6 @@ def plan_guest(options: Options, target: str) -> Guest:
 
 
 def show_command(options: Options, target: str) -> None:
-    """Print the command, and whether its files are there."""
     guest = plan_guest(options, target)
     command = guest.command()
     print(shlex.join(map(str, command)))

@@ -142,7 +142,6 @@ class Guest:
 
 
 def compile_monitor(build: Path) -> None:
-    """Build native/monitor.c as build/monitor; Raises UserError when that fails."""
     if os.uname().machine != "x86_64":
         raise UserError("ACCEL=native needs an x86-64 machine: leave it out")
     source = ROOT / "native/monitor.c"

@@ -58,7 +58,6 @@ def make_initramfs(
     name: str = "initramfs",
     more: Mapping[str, bytes] = MappingProxyType({}),
 ) -> Path:
-    """Make the initramfs, with the selftest of source and more files, and return its path."""
     announce("making the initramfs")
     files = {f"guest/{script.name}": script.read_bytes() for script in (ROOT / "guest").iterdir()}
     files["init"] = files.pop("guest/init")

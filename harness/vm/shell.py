@@ -60,7 +60,6 @@ def open_shell(guest: Guest) -> None:
 
 
 def run_shell() -> None:
-    """Build what is needed and open the shell; Raises UserError as the stages do."""
     options = read_options()
     if options.accel == "native":
         raise UserError("a native boot has no input from the terminal: leave out ACCEL=native")

@@ -37,7 +37,6 @@ def pack_programs(*programs: Path) -> dict[str, bytes]:
 
 
 def unpack_packages(options: Options) -> Path:
-    """Return the folder of unpacked packages; Raises UserError when they cannot be fetched."""
     release = find_codename()
 
     def make(new: Path) -> None:

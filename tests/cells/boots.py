@@ -127,7 +127,6 @@ def check(options: Options, source: Path, kernel: Kernel, name: str, boot: Boot)
 
 
 def pack_robustness(options: Options, _: Path) -> dict[str, bytes]:
-    """Return the programs of guest/robustness; Raises UserError if one is missing."""
     tools = (find_program(name, "tools") for name in ("mkfs.ext4", "e2fsck", "dmsetup", "dash"))
     return pack_programs(*tools)
 

@@ -52,7 +52,6 @@ def target(
 
 
 def add_zone_device(config: KernelConfig) -> KernelConfig:
-    """Return a configuration with ZONE_DEVICE, where the architecture has it."""
     if config.tools.architecture in WITHOUT_ZONE_DEVICE:
         return config
     lines = (*config.lines, "CONFIG_FS_DAX=y", "CONFIG_DEV_DAX=y")
@@ -135,7 +134,6 @@ class Compilation:
         self.config: set[str] = set()
 
     def configure(self) -> None:
-        """Configure the kernel and prepare it; Raises UserError if a tool or a line is missing."""
         need_tools(self.target.tools.missing())
         what = f"the objects ({self.target.name}, {self.source.name})"
         tested = self.target.tools.architecture is not architectures.S390
@@ -145,7 +143,6 @@ class Compilation:
         self.make("prepare")
 
     def make(self, *targets: str) -> str:
-        """Run make with W=1 and return what it prints; Raises UserError when it fails."""
         what = f"make {targets[-1]} ({self.target.name}, {self.source.name})"
         args = ("-s", "W=1", *self.target.args, *targets)
         return self.target.tools.make(self.options, self.source, self.out, what, *args)

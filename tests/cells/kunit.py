@@ -51,7 +51,6 @@ class Suite:
 
     @property
     def symbol(self) -> str:
-        """The Kconfig symbol of the suite."""
         return self.lines[0].removeprefix("CONFIG_").removesuffix("=y")
 
 
@@ -95,14 +94,12 @@ class KunitKernel:
 
     @property
     def config(self) -> KernelConfig:
-        """The configuration of the kernel."""
         fragments = tuple(dict.fromkeys(one for suite in self.suites for one in suite.fragments))
         lines = (*MACHINES[self.architecture], *(line for one in self.suites for line in one.lines))
         name, tools = self.name or self.architecture.name, Toolchain(self.architecture)
         return KernelConfig(name, fragments, (*lines, *self.lines), tools, self.args)
 
     def missing(self) -> list[str]:
-        """Return the programs that it needs but that are not installed."""
         qemu = self.architecture.qemu
         return self.config.tools.missing() + [qemu] * (bool(qemu) and not shutil.which(qemu))
 
@@ -178,7 +175,6 @@ def force_tcg(options: Options, kernel: KunitKernel) -> dict[str, str]:
 
 
 def run_kunit(options: Options, source: Path, kernel: KunitKernel) -> int:
-    """Build and boot a KUnit kernel of the worktree source; return the number of passed cases."""
     need_tools(kernel.missing())
     config = kernel.config
     what, args = f"KUnit on {config.name} ({source.name})", config.args

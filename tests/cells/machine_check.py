@@ -66,11 +66,9 @@ class Stub:
         return text
 
     def registers(self) -> tuple[int, ...]:
-        """Return the registers of the CPU that stopped."""
         return struct.unpack("<17Q", bytes.fromhex(self.ask("g"))[: 17 * 8])
 
     def read(self, address: int, layout: str) -> int:
-        """Return a word of memory."""
         told = self.ask(f"m{address:x},{struct.calcsize(layout):x}")
         return int(struct.unpack(layout, bytes.fromhex(told))[0])
 

@@ -52,7 +52,6 @@ def list_fsdax(*nodes: int) -> tuple[Device, ...]:
 
 
 def find_helpers(console: str) -> dict[str, list[Helpers]]:
-    """Return the helpers by what the guest calls the bind."""
     found: dict[str, list[Helpers]] = {}
     for match in filter(None, map(HELPERS.fullmatch, list_messages(console))):
         found.setdefault(match[1], []).append((int(match[2]), int(match[3]), int(match[4])))

@@ -42,13 +42,10 @@ NUMBER = re.compile(r"(?<![\w-])(?:0x)?[0-9a-f]{4,}\b")
 
 
 def missing() -> list[str]:
-    """Return what is not installed, of what the suites need."""
     return [] if Path("/usr/include/numa.h").exists() else ["libnuma-dev"]
 
 
 def build_programs(options: Options, source: Path) -> list[Path]:
-    """Return the selftests of mm, built from the worktree source."""
-
     def make(new: Path) -> None:
         announce("building selftests of mm")
         (new / "headers").mkdir(parents=True)

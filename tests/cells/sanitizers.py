@@ -148,7 +148,6 @@ def boot_checked(
 
 
 def run_suites(options: Options, checker: Checker, kernel: Kernel, trees: Trees) -> int:
-    """Run the KUnit suites and return the number of passed cases."""
     boot = Boot(words=f"{kunit.RUN} {kunit.NODES} kunit.filter_glob={GLOB}")
     _, log = boot_checked(options, checker, kernel, trees, "suites", boot)
     suites = (kunit.MEMCPY_NT.name, kunit.MEMMAP.name)

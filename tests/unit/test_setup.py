@@ -53,16 +53,13 @@ class Fake:
         self.options = options.read_options({"BUILD": str(self.build)})
 
     def provide(self, what: str) -> None:
-        """Provide what a target needs, with a build folder that is not there at first."""
         setup.provide(what, self.options)
 
     def has(self, sign: str) -> bool:
-        """Tell whether a package with this sign was installed."""
         packages = (self.home / "installed").read_text().split()
         return sign in map(setup.name_sign, packages)
 
     def put(self, name: str, text: str = "") -> None:
-        """Write a file that steers a script."""
         (self.home / name).write_text(text + "\n")
 
     def take_calls(self, start: str = "") -> list[str]:
