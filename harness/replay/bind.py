@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from harness.replay.build import DEBIAN, REPLAY, Program
 from harness.replay.run import Replay
-from harness.replay.samples import Result, Samples, find_mean, find_time, format_races, list_runs
+from harness.replay.samples import Result, Samples, find_mean, find_time, format_races
 
 # As Debian's compiler makes it. The program writes over the jumps to the return thunk that objtool
 # lists, as a kernel does when it boots, so that returns are plain or those of Safe RET.
@@ -52,7 +52,7 @@ def format_table(samples: Samples) -> str:
         for kernel in ("base", "series"):
             times = "".join(f"{find_time(result, kernel, part):10.3f}" for part in PARTS)
             # What is the same in all processes stands in their first, too.
-            counts = "".join(f"{list_runs(result)[0][kernel][what]:9}" for what in COUNTS)
+            counts = "".join(f"{result['runs'][0][kernel][what]:9}" for what in COUNTS)
             rows.append(f"{name_race(result):{width}}  {kernel:7}{times}{counts}\n")
     return "".join(rows)
 

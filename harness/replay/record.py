@@ -73,7 +73,7 @@ def format_readme(all_samples: Mapping[str, Samples], failed: Sequence[str]) -> 
         target = name if name == "replay" else f"replay-{name}"
         rows.append(
             f"| `{name}.*` | `make {target}` | {describe_runs(samples)} | "
-            f"{samples['config']} | {find_stolen(samples):.0%} at most |"
+            f"{samples['config']} | {find_stolen(samples['results']):.0%} at most |"
         )
     rows += ["", f"These failed: {', '.join(failed)}."] * bool(failed)
     return "\n".join(rows) + "\n"

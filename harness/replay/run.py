@@ -141,7 +141,8 @@ def run_replay(options: Options, replay: Replay) -> Samples:
     table = f"{samples['cpu']}\n{samples['unit']}; {describe_runs(samples)}\n"
     table += f"configuration of the kernels: {options.config}\n"
     table += replay.format_table(samples)
-    table += f"the hypervisor took at most {find_stolen(samples):.0%} of the CPU time of a race\n"
+    stolen = find_stolen(samples["results"])
+    table += f"the hypervisor took at most {stolen:.0%} of the CPU time of a race\n"
     verdict = replay.format_verdict(samples)
     print(f"\n{table}")
     keep_result(replay, folder, f"{compared}\n{table}\n{verdict}\n", samples)

@@ -23,12 +23,6 @@ def format_ratios(ratios: Sequence[float]) -> str:
     return f"{statistics.median(ratios):.2f}x{spread}"
 
 
-def list_runs(result: Result) -> list[Result]:
-    """Return what each process measured."""
-    runs: list[Result] = result["runs"]
-    return runs
-
-
 def merge_runs(runs: Sequence[Sequence[Result]]) -> list[Result]:
     merged = []
     for results in zip(*runs, strict=True):
@@ -56,17 +50,17 @@ def pool_results(records: Sequence[Samples]) -> list[Result]:
 
 
 def list_runners(result: Result, what: str = "samples") -> list[str]:
-    return list(list_runs(result)[0][what])
+    return list(result["runs"][0][what])
 
 
 def is_touched(result: Result) -> bool:
     """Tell whether this is of a small memmap, which was written to once more at once."""
-    return "touched" in list_runs(result)[0]
+    return "touched" in result["runs"][0]
 
 
 def find_times(result: Result, runner: str, what: str = "samples") -> list[float]:
     """Return the median of each process."""
-    return [statistics.median(run[what][runner]) for run in list_runs(result)]
+    return [statistics.median(run[what][runner]) for run in result["runs"]]
 
 
 def find_time(result: Result, runner: str, what: str = "samples") -> float:
@@ -78,7 +72,7 @@ def find_ratios(result: Result, over: str, under: str, what: str = "samples") ->
     """Return for each process the median of each round's ratio."""
     return [
         statistics.median(a / b for a, b in zip(run[what][over], run[what][under], strict=True))
-        for run in list_runs(result)
+        for run in result["runs"]
     ]
 
 
@@ -99,7 +93,7 @@ def find_band(result: Result, runner: str, what: str = "samples") -> tuple[float
 
 
 def describe_runs(samples: Samples) -> str:
-    runs = list_runs(samples["results"][0])
+    runs = samples["results"][0]["runs"]
     times = next(runs[0][key] for key in ("samples", "copy", "fill") if key in runs[0])
     rounds = len(next(iter(times.values())))
     if len(runs) == 1:
@@ -107,13 +101,10 @@ def describe_runs(samples: Samples) -> str:
     return f"{len(runs)} processes, up to {rounds} rounds each"
 
 
-def find_stolen(samples: Samples) -> float:
+def find_stolen(results: Sequence[Result]) -> float:
     """Return the largest share of the CPU time of a race that went to other guests."""
     # What is the same in all processes stands in the result itself.
-    stolen: list[float] = [
-        (result | run)["stolen"] for result in samples["results"] for run in result["runs"]
-    ]
-    return max(stolen)
+    return max(float((result | run)["stolen"]) for result in results for run in result["runs"])
 
 
 def format_gain(what: str, results: Sequence[Result]) -> str:

@@ -36,9 +36,9 @@ from harness.replay.samples import (
     Result,
     Samples,
     find_ratio,
+    find_stolen,
     find_time,
     list_runners,
-    list_runs,
     pool_results,
 )
 
@@ -107,10 +107,14 @@ def find_one(cpu: str, kind: str, **wanted: object) -> Result:
     return pick(load(cpu, kind)["results"], **wanted)
 
 
-def name_bind(order: int, mib: int = GIB << 10, **options: int) -> Mapping[str, object]:
+def name_bind(order: int, **options: int) -> Mapping[str, object]:
     """Return what picks one whole bind and unbind: --map=mem, plain returns, or as options say."""
     plain = {"altmap": 0, "init_on_alloc": 0, "safe_ret": 0}
-    return {"order": order, "mib": mib, **plain, **options}
+    return {"order": order, "mib": GIB << 10, **plain, **options}
+
+
+def tell_times(result: Result, *runners: str) -> list[str]:
+    return [f"{find_time(result, one):.2f}" for one in runners]
 
 
 def list_bind() -> list[Row]:
@@ -124,7 +128,7 @@ def list_bind() -> list[Row]:
         _, what = name_whole(result).split(", ", 1)
         for kernel in ("base", "series"):
             times = (f"{find_time(result, kernel, part):.2f}" for part in PARTS)
-            done = list_runs(result)[0][kernel]
+            done = result["runs"][0][kernel]
             gain = find_ratio(result, "base", "series") if kernel == "series" else ""
             rows.append((what, kernel, *times, str(done["flushes"]), str(done["locks"]), gain))
     return rows
@@ -165,10 +169,19 @@ def list_whole() -> list[Row]:
     return rows
 
 
+# A name, a kernel and init_on_alloc for each row of list_part().
+CHANGE = (("before", "base", 0), ("after", "series", 0))
+ZEROING = (
+    ("init_on_alloc=1", "base", 1),
+    ("init_on_alloc=0", "base", 0),
+    ("init_on_alloc=1, all patches", "series", 1),
+)
+
+
 def list_part(
     part: str, orders: Sequence[str], sides: Iterable[tuple[str, str, int]], *, locks: bool = False
 ) -> list[Row]:
-    """Return one part of a whole bind: a row for each name, kernel and init_on_alloc of sides."""
+    """Return one part of a whole bind, and on request how many locks it takes."""
     rows: list[Row] = [("ms", *orders)]
     for name, kernel, zeroed in sides:
         results = [
@@ -177,22 +190,9 @@ def list_part(
         ]
         rows.append((name, *(f"{find_time(one, kernel, part):.2f}" for one in results)))
         if locks:
-            counts = (str(list_runs(one)[0][kernel]["locks"]) for one in results)
+            counts = (str(one["runs"][0][kernel]["locks"]) for one in results)
             rows.append(("  locks", *counts))
     return rows
-
-
-def list_zeroing() -> list[Row]:
-    """Return what mapping takes, with and without init_on_alloc."""
-    sides = (("init_on_alloc=1", "base", 1), ("init_on_alloc=0", "base", 0))
-    after = ("init_on_alloc=1, all patches", "series", 1)
-    return list_part("populate", list(BINDS)[:2], (*sides, after))
-
-
-def list_changes(part: str, orders: Sequence[str], *, locks: bool = False) -> list[Row]:
-    """Return one part of a whole bind before and after the series, without init_on_alloc."""
-    sides = (("before", "base", 0), ("after", "series", 0))
-    return list_part(part, orders, sides, locks=locks)
 
 
 def find_binds(samples: Samples) -> dict[str, list[tuple[float, ...]]]:
@@ -222,32 +222,35 @@ def list_native() -> list[Row]:
     return rows
 
 
-def list_booted() -> Iterable[Row]:
-    """Yield what a whole bind takes per TiB in a kernel that runs on the CPU itself."""
-    for key, what in (
-        ("nd_pmem", "memmap on the device"),
-        ("fsdax, map=mem, init_on_alloc=1", "memmap in RAM (RFC)"),
-    ):
-        row = [f"bind in a running kernel: fsdax, {what}"]
-        for cpu in RUNS:
-            if "bench" not in RUNS[cpu]:
-                row.append("not run")
-                continue
-            samples = load(cpu, "bench")
-            _, times = find_binds(samples)[key]
-            today, now = (time * 2**10 / samples["gib"] / 1e3 for time in times)
-            row.append(f"{today:.2f} -> {now:.2f} s: {today / now:.2f}x")
-        yield row
+def tell_gain(cpu: str, kind: str, wanted: Mapping[str, object]) -> str:
+    """Return the seconds of one core per TiB, today and with the series, and their ratio."""
+    if kind not in RUNS[cpu]:
+        return "not run"
+    if kind == "bench":
+        samples = load(cpu, kind)
+        _, times = find_binds(samples)[str(wanted["case"])]
+        today, now = (time * 2**10 / samples["gib"] / 1e3 for time in times)
+        return f"{today:.2f} -> {now:.2f} s: {today / now:.2f}x"
+    result = find_one(cpu, kind, **wanted)
+    # A deduplicated memmap has fewer struct pages.
+    written = PAGES_PER_TIB * result.get("pages", GIB * PAGES_PER_GIB) / GIB / PAGES_PER_GIB
+    # Those of a whole bind are ms for the device.
+    scale = 2**20 / result["mib"] / 1e3 if kind == "bind" else written / 1e9
+    today, now = (find_time(result, one) * scale for one in ("base", "series"))
+    # docs/results.md has the range.
+    gain, *_ = find_ratio(result, "base", "series").split(" ")
+    return f"{today:.2f} -> {now:.2f} s: {gain}"
 
 
 def list_gains() -> list[Row]:
-    """Return what one core takes per TiB: today, with the series, and how often faster that is."""
+    """Return a row for each way to fill a memmap or to bind a device, with all CPUs."""
     device = {"device_gib": GIB, "deduplicated": False}
     in_ram = {"device_gib": GIB, "deduplicated": True, "order": 9}
     zeroed: dict[str, int] = {"init_on_alloc": 1}
     mitigated = {**zeroed, "safe_ret": 1}
     devdax, fsdax = "bind and unbind: device-dax, 2 MiB, memmap", "bind and unbind: fsdax, memmap"
     on_device = name_bind(0, **mitigated, altmap=1)
+    running = "bind in a running kernel:"
     told: dict[str, tuple[str, Mapping[str, object]]] = {
         "fill: persistent memory (fsdax)": ("replay", {**device, "order": 0}),
         "fill: device-dax, 2 MiB, memmap on the device": ("replay", {**device, "order": 9}),
@@ -259,32 +262,21 @@ def list_gains() -> list[Row]:
         f"{fsdax} in RAM (RFC)": ("bind", name_bind(0, **zeroed)),
         f"{fsdax} in RAM, Safe RET (RFC)": ("bind", name_bind(0, **mitigated)),
         f"{fsdax} on the device, Safe RET (RFC)": ("bind", on_device),
+        f"{running} fsdax, memmap on the device": ("bench", {"case": "nd_pmem"}),
+        f"{running} fsdax, memmap in RAM (RFC)": (
+            "bench",
+            {"case": "fsdax, map=mem, init_on_alloc=1"},
+        ),
     }
-    rows: list[Row] = [("what", *RUNS)]
-    for what, (kind, wanted) in told.items():
-        cells = []
-        for cpu in RUNS:
-            if kind not in RUNS[cpu]:
-                cells.append("not run")
-                continue
-            result = find_one(cpu, kind, **wanted)
-            # A deduplicated memmap has fewer struct pages.
-            written = PAGES_PER_TIB * result.get("pages", GIB * PAGES_PER_GIB) / GIB / PAGES_PER_GIB
-            # Those of a whole bind are ms for the device.
-            scale = 2**20 / result["mib"] / 1e3 if kind == "bind" else written / 1e9
-            today, now = (f"{find_time(result, one) * scale:.2f}" for one in ("base", "series"))
-            # docs/results.md has the range.
-            gain, *_ = find_ratio(result, "base", "series").split(" ")
-            cells.append(f"{today} -> {now} s: {gain}")
-        rows.append((what, *cells))
-    return [*rows, *list_booted()]
+    rows = [(what, *(tell_gain(cpu, *wanted) for cpu in RUNS)) for what, wanted in told.items()]
+    return [("what", *RUNS), *rows]
 
 
 def list_times(what: str, raced: Iterable[tuple[str, str, Result]]) -> list[Row]:
     """Return base, series and fill, and their ratios, of each CPU, WHAT and result."""
     rows: list[Row] = [("CPU", what, "base", "series", "fill", "base / series", "series / fill")]
     for cpu, name, result in raced:
-        times = [f"{find_time(result, one):.2f}" for one in ("base", "series", "limit")]
+        times = tell_times(result, "base", "series", "limit")
         gain, over = find_ratio(result, "base", "series"), find_ratio(result, "series", "limit")
         rows.append((cpu, name, *times, gain, over))
     return rows
@@ -317,58 +309,47 @@ def list_v11() -> list[Row]:
     rows: list[Row] = [("CPU", "order", "base", "v11", "series", "fill", "v11 / series")]
     for (order, deduplicated), name in ORDERS.items():
         result = pick(results, device_gib=GIB, order=order, deduplicated=deduplicated)
-        times = [f"{find_time(result, one):.2f}" for one in ("base", "peer", "series", "limit")]
+        times = tell_times(result, "base", "peer", "series", "limit")
         rows.append((cpu, name, *times, find_ratio(result, "peer", "series")))
     return rows
 
 
-def list_boot() -> list[Row]:
-    """Return the times of deferred initialisation by one thread."""
+def list_raced(kind: str, what: str, name: Callable[[Result], str]) -> list[Row]:
+    """Return the times of the results that have a name, on each CPU that a replay has run on."""
     raced = (
-        (cpu, f"deferred, {gib} GiB", find_one(cpu, "boot", what="deferred", gib=gib, threads=None))
-        for cpu in list_cpus("boot")
-        for gib in (16, GIB)
+        (cpu, name(result), result)
+        for cpu in list_cpus(kind)
+        for result in load(cpu, kind)["results"]
+        if name(result)
     )
-    return list_times("what", raced)
+    return list_times(what, raced)
 
 
-def list_reserved() -> list[Row]:
-    """Return the times of reserved memory; older records of make replay-boot lack it."""
-    raced = (
-        (cpu, f"reserved, {result['gib']} GiB", result)
-        for cpu in list_cpus("boot")
-        for result in load(cpu, "boot")["results"]
-        if result["what"] == "reserved"
-    )
-    return list_times("what", raced)
+def list_zones(what: str) -> list[Row]:
+    """Return the times of "deferred" or "reserved" memory of boot, by one thread."""
+
+    def name(result: Result) -> str:
+        found = result["what"] == what and "threads" not in result
+        return f"{what}, {result['gib']} GiB" * found
+
+    return list_raced("boot", "what", name)
+
+
+def list_threads() -> list[Row]:
+    """Return the wall clock of deferred initialisation by threads; older records have none."""
+    return list_raced("boot", "threads", lambda result: str(result.get("threads", "")))
+
+
+def list_online() -> list[Row]:
+    """Return the times of memory blocks that come online."""
+    return list_raced("online", "what", lambda result: name_race(result).strip())
 
 
 def list_stores() -> list[Row]:
     """Return the newest times of deferred initialisation of the large zone, by kind of store."""
     result = find_one(ZEN_4, "boot", what="deferred", gib=GIB, threads=None)
-    times = (f"{find_time(result, one):.2f}" for one in ("base", "fallback", "series"))
+    times = tell_times(result, "base", "fallback", "series")
     return [("CPU", "base", "memcpy()", "memcpy_nt()"), (ZEN_4, *times)]
-
-
-def list_threads() -> list[Row]:
-    """Return the wall clock of deferred initialisation by threads; older records have none."""
-    raced = (
-        (cpu, str(result["threads"]), result)
-        for cpu in list_cpus("boot")
-        for result in load(cpu, "boot")["results"]
-        if "threads" in result
-    )
-    return list_times("threads", raced)
-
-
-def list_online() -> list[Row]:
-    """Return the times of memory blocks that come online."""
-    raced = (
-        (cpu, name_race(result).strip(), result)
-        for cpu in list_cpus("online")
-        for result in load(cpu, "online")["results"]
-    )
-    return list_times("what", raced)
 
 
 def list_runs_of_threads() -> list[tuple[str, str, Samples]]:
@@ -383,7 +364,7 @@ def list_runs_of_threads() -> list[tuple[str, str, Samples]]:
 
 def tell_stolen(result: Result) -> str:
     """Return the largest share of a process's CPU time that the hypervisor took."""
-    return f"{max((result | run)['stolen'] for run in list_runs(result)):.0%}"
+    return f"{find_stolen([result]):.0%}"
 
 
 def list_parallel() -> list[Row]:
@@ -460,8 +441,7 @@ def list_sizes(cpus: Iterable[str]) -> Iterable[tuple[str, list[Result]]]:
 
 
 def tell_copy(result: Result) -> str:
-    before, after = (find_time(result, one) for one in ("memcpy", "memcpy_nt"))
-    return f"{before:.2f} -> {after:.2f}"
+    return " -> ".join(tell_times(result, "memcpy", "memcpy_nt"))
 
 
 def list_copies() -> list[Row]:
@@ -474,7 +454,7 @@ def list_ways() -> list[Row]:
     runners = list_runners(load(ZEN_4, "copy")["results"][0])
     rows: list[Row] = [("bytes", *runners)]
     for name, [result] in list_sizes([ZEN_4]):
-        rows.append((name, *(f"{find_time(result, one):.2f}" for one in runners)))
+        rows.append((name, *tell_times(result, *runners)))
     return rows
 
 
@@ -525,7 +505,7 @@ MARKDOWN: dict[str, Callable[[], list[Row]]] = {
     "replay": list_replay,
     "configs": list_configs,
     "v11": list_v11,
-    "boot": lambda: [*list_boot(), *list_reserved()[1:]],
+    "boot": lambda: [*list_zones("deferred"), *list_zones("reserved")[1:]],
     "threads": list_threads,
     "online": list_online,
     "parallel": list_parallel,
@@ -579,20 +559,20 @@ MAILS: tuple[tuple[str, Callable[[], list[Row]]], ...] = (
     ("zone-device-memmap/*-mm-copy-the-ZONE_DEVICE-*", list_zeroed),
     ("parallel-memmap/0000-*", list_wall_clock),
     ("parallel-memmap/0000-*", lambda: list_brief(list_small())),
-    ("boot-memmap/0000-*", lambda: list_short(list_boot())),
+    ("boot-memmap/0000-*", lambda: list_short(list_zones("deferred"))),
     ("boot-memmap/0000-*", list_threads),
     ("boot-memmap/0002-*", list_stores),
-    ("reserved-memmap/0000-*", lambda: list_short(list_reserved())),
-    ("reserved-memmap/0001-*", lambda: list_short(list_reserved())),
+    ("reserved-memmap/0000-*", lambda: list_short(list_zones("reserved"))),
+    ("reserved-memmap/0001-*", lambda: list_short(list_zones("reserved"))),
     ("online-memmap/0000-*", lambda: list_short(list_online())),
     ("demotion/0000-*", lambda: list_brief(list_demotion())),
     ("demotion/*-mm-copy-huge-folios-*", lambda: list_brief(list_demotion())),
     ("vmemmap/0000-*", list_whole),
-    ("vmemmap/*-mm-do-not-zero-*", list_zeroing),
-    ("vmemmap/*-Unmap-vmemmap-with-*", lambda: list_changes("unmap", list(BINDS))),
+    ("vmemmap/*-mm-do-not-zero-*", lambda: list_part("populate", [*BINDS][:2], ZEROING)),
+    ("vmemmap/*-Unmap-vmemmap-with-*", lambda: list_part("unmap", [*BINDS], CHANGE)),
     (
         "vmemmap/*-walk-verify-and-*",
-        lambda: list_changes("populate", list(BINDS)[1:], locks=True),
+        lambda: list_part("populate", [*BINDS][1:], CHANGE, locks=True),
     ),
 )
 
