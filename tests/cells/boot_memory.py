@@ -18,6 +18,9 @@ from harness.vm.userland import find_program, pack_programs
 DEBUG = KernelConfig("pages", (*MEASURED.fragments, "tracers", "debug", "kprobes", "pages"))
 # With erms, x86-64 clears a page by rep stosb, which TCG does byte by byte.
 QUICK = "clearcpuid=erms"
+# Under TCG, a fault takes a kernel that checks pages 0.2 ms, and all of memory in small pages
+# minutes. So it fills few MiB of them.
+FEW = "zdm.small=256"
 FILL = "boot-memory,boot-memory-fill"
 HOTPLUG = f"{FILL},boot-memory-hotplug"
 ONLINE = f"{HOTPLUG},boot-memory-online"
@@ -51,23 +54,16 @@ def use_memory(
     config: KernelConfig = MEASURED,
     ram_gib: int = 5,
     nodes: int = 1,
-    deferred: int | None = None,
-    movable: int = 0,
-    small: int | None = None,
     virtio_mem: bool = False,
 ) -> Boot:
-    """Return a boot that uses memory.
+    """Return a boot that uses memory. virtio_mem is whether the guest has such a device.
 
-    words are for the kernel's command line. deferred is on how many of the nodes memory is to be
-    deferred, or None for all. movable is how many MiB of it are to be ZONE_MOVABLE. small is how
-    many MiB to fill with small pages, or None for all. virtio_mem is whether the guest has such a
-    device.
+    words are for the kernel's command line. Where they do not say otherwise, memory is to be
+    deferred on all nodes, and none is to be ZONE_MOVABLE. The guest takes the last word of a name.
     """
-    told = f"zdm.deferred={nodes if deferred is None else deferred} zdm.movable={movable}"
-    told += "" if small is None else f" zdm.small={small}"
     return Boot(
         scripts,
-        f"{told} {QUICK} {words}",
+        f"zdm.deferred={nodes} zdm.movable=0 {FEW * (config is DEBUG)} {QUICK} {words}",
         config,
         pack_files,
         ram_gib=ram_gib,
@@ -137,8 +133,8 @@ PAGES = "hugepagesz=1G hugepages=1 hugepagesz=2M hugepages=700 zdm.1G=1 zdm.2M=7
 # On the measured kernel.
 COMMAND_LINES = {
     "hotplug": use_memory(scripts=f"{HOTPLUG},boot-memory-hotplug-more", virtio_mem=True),
-    "kernelcore": use_memory("kernelcore=2G", movable=3072),
-    "movablecore-nodes": use_memory("movablecore=2G", nodes=2, movable=2048),
+    "kernelcore": use_memory("kernelcore=2G zdm.movable=3072"),
+    "movablecore-nodes": use_memory("movablecore=2G zdm.movable=2048", nodes=2),
     "movable_node": use_memory("movable_node", HOTPLUG),
     "cma": use_memory("cma=512M zdm.cma=512", CMA),
     "hugetlb": use_memory(PAGES, HUGETLB),
@@ -148,10 +144,8 @@ COMMAND_LINES = {
     "hugetlb-cma": use_memory(f"{PAGES} hugetlb_cma=2G hugetlb_cma_only=1", HUGETLB),
     "nodes": use_memory(scripts=HOTPLUG, nodes=2),
 }
-# On a kernel that checks pages. DEBUG_VM and its kin need no word. Under TCG, a fault takes it
-# 0.2 ms, and all of memory in small pages minutes.
-use_few = partial(use_memory, small=256)
-use_checked = partial(use_few, config=DEBUG)
+# On a kernel that checks pages. DEBUG_VM and its kin need no word.
+use_checked = partial(use_memory, config=DEBUG)
 DEBUGGED = {
     "online": use_checked("debug_pagealloc=off zdm.fills=1 zdm.cycles=20", ONLINE),
     "online-poison": use_checked("page_poison=1 init_on_free=1 zdm.fills=1 zdm.cycles=1", ONLINE),
@@ -162,7 +156,7 @@ DEBUGGED = {
     "online-virtio-mem": use_checked(
         "debug_pagealloc=off zdm.fills=0 zdm.cycles=1", ONLINE, virtio_mem=True
     ),
-    "early_page_ext": use_checked("early_page_ext page_owner=on", deferred=0),
+    "early_page_ext": use_checked("early_page_ext page_owner=on zdm.deferred=0"),
     "debug_pagealloc": use_checked("debug_pagealloc=on"),
     "no-debug_pagealloc": use_checked("debug_pagealloc=off check_pages=1"),
     "init": use_checked("debug_pagealloc=off init_on_alloc=1 init_on_free=1", HOTPLUG),
@@ -183,8 +177,8 @@ BOOTS = {
 # On the kernels of tests/cells/sanitizers.py. KMSAN excludes deferred initialisation, and takes two
 # pages of metadata for each page.
 SANITIZED = {
-    "kasan-ubsan": use_few(),
+    "kasan-ubsan": use_memory(FEW),
     # debug_pagealloc would take minutes for each GiB.
-    "kcsan-debug": use_few("debug_pagealloc=off"),
-    "kmsan": use_few(ram_gib=8, deferred=0),
+    "kcsan-debug": use_memory(f"{FEW} debug_pagealloc=off"),
+    "kmsan": use_memory(f"{FEW} zdm.deferred=0", ram_gib=8),
 }
