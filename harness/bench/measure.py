@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.bench.report import format_table, name_how
-from harness.bench.whole import boot_cases, compile_fill
+from harness.bench.whole import boot_cases
 from harness.core.cache import remove, replace
+from harness.core.command import compile_program
 from harness.core.cpu import describe_cpu
 from harness.core.errors import UserError
+from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.core.stages import run_stage
@@ -31,11 +33,6 @@ from harness.vm.guest import (
     need_memory,
 )
 from harness.vm.initramfs import make_initramfs
-
-
-def describe_kernel(name: str, kernel: Kernel) -> dict[str, object]:
-    """Return what the entry of a boot in samples.json says of its kernel."""
-    return {"kernel": name, "release": kernel.release, "build": kernel.image.parent.name}
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,8 @@ def make_setup(options: Options) -> Setup:
     more = {}
     if options.accel == "native":
         compile_monitor(options.build)
-        more = {"bin/fill": compile_fill(options.build).read_bytes()}
+        fill = compile_program(ROOT / "native/fill.c", options.build / "fill", "-static")
+        more = {"bin/fill": fill.read_bytes()}
     image = make_initramfs(options, trees.series, more=more)
     accel = choose_accel(options, pair[0], image)
     # Boots of one kernel differ in time, and an emulator's times mean little.
@@ -139,10 +137,9 @@ def boot_all(options: Options, setup: Setup, logs: Path) -> list[dict[str, objec
             announce(what)
             log = logs / f"{number}-{name}.log"
             found = measure_boot(options, kernel, setup.image, setup.accelerator, log, what)
-            boots.append(
-                describe_kernel(name, kernel)
-                | {"devices": {key: dataclasses.asdict(times) for key, times in found.items()}}
-            )
+            devices = {key: dataclasses.asdict(times) for key, times in found.items()}
+            head = {"kernel": name, "release": kernel.release, "build": kernel.image.parent.name}
+            boots.append(head | {"devices": devices})
     return boots
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.core.command import run
+from harness.core.cpu import read_cpu_times
 from harness.core.errors import UserError
-from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.core.progress import announce, say
 from harness.kernel.images import Kernel
@@ -92,23 +92,6 @@ def read_values(text: str, release: str) -> dict[str, list[float]]:
     return found
 
 
-def compile_fill(build: Path) -> Path:
-    """Build native/fill.c, for the host and the guest; Raises UserError when that fails."""
-    made, source = build / "fill", ROOT / "native/fill.c"
-    run(["gcc", "-O2", "-Wall", "-Wextra", "-static", "-o", made, source], f"building {source}")
-    return made
-
-
-def measure_fill(build: Path) -> float:
-    """Return the ms of a fill of 256 MiB on the host."""
-    return float(run([build / "fill"], "native/fill.c").split()[1]) / 1000
-
-
-def read_stolen() -> float:
-    """Return the ms that a hypervisor has stolen from this host."""
-    return 10.0 * int(Path("/proc/stat").read_text().split("\n", 1)[0].split()[8])
-
-
 def boot_case(
     options: Options, kernel: Kernel, image: Path, case: Case, log: Path
 ) -> dict[str, list[float]]:
@@ -117,12 +100,14 @@ def boot_case(
     announce(what)
     head = kernel, image, "native", options.gib, case.words
     guest = Guest(*head, devices=case.devices)
-    stolen, fill = read_stolen(), measure_fill(options.build)
+    # It fills 256 MiB, and tells the microseconds.
+    fill = float(run([options.build / "fill"], "native/fill.c").split()[1]) / 1000
+    stolen, _ = read_cpu_times()
     text = boot_guest(guest, log, functools.partial(announce_stage, what), LIMIT)
     values = read_values(text, kernel.release)
     if missing := {*case.shown} - values.keys():
         raise UserError(f"{what} does not tell of {missing.pop()} (whole console: {log})")
-    return values | {"stolen": [round(read_stolen() - stolen, 3)], "host fill": [fill]}
+    return values | {"stolen": [10.0 * (read_cpu_times()[0] - stolen)], "host fill": [fill]}
 
 
 def boot_cases(

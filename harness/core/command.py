@@ -102,6 +102,12 @@ def run(
     return "".join(lines)
 
 
+def compile_program(source: Path, made: Path, *flags: str, gcc: str = "gcc") -> Path:
+    """Build one of our own programs, which is a single C file, and return it."""
+    run([gcc, "-O2", "-Wall", "-Wextra", *flags, "-o", made, source], f"building {source}")
+    return made
+
+
 def git(where: Path, *args: str | Path) -> str:
     """Run git in where, without the settings of user and system; return its output, stripped."""
     plain = {

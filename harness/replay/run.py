@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.core.cache import digest, replace, scratch
 from harness.core.command import git, run
-from harness.core.cpu import describe_cpu
+from harness.core.cpu import describe_cpu, read_cpu_times
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
 from harness.core.options import Options
@@ -46,12 +46,6 @@ class Replay:
         kind = "" if self.name == "replay" else f"{self.name}-"
         kind += "" if options.config == Options.config else f"{options.config}-"
         return options.build / "replay" / f"{kind}result"
-
-
-def read_cpu_times() -> tuple[int, int]:
-    """Return the time that the hypervisor took from this guest, and all CPU time: proc_stat(5)."""
-    times = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
-    return times[-1], sum(times)
 
 
 def run_races(program: Path, races: Sequence[Words], runs: int, folder: Path) -> Samples:

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from harness.core.cache import drop_others, keep
-from harness.core.command import run
+from harness.core.command import compile_program, run
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
 from harness.core.options import Options
@@ -38,8 +38,7 @@ def find_kvm(build: Path, arch: str = "x86_64") -> tuple[str, str]:
         return "tcg", "no permission to open /dev/kvm: join the group that owns it"
     if arch != "x86_64":
         return "kvm", ""
-    made, source = build / "probe", ROOT / "native/probe.c"
-    run(["gcc", "-O2", "-Wall", "-Wextra", "-o", made, source], f"building {source}")
+    made = compile_program(ROOT / "native/probe.c", build / "probe")
     try:
         ns = float(run([made], "native/probe.c"))
     except UserError as error:

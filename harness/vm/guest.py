@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.core.architectures import get_machine
-from harness.core.command import run, spawn
+from harness.core.command import compile_program, run, spawn
 from harness.core.errors import UserError
 from harness.core.folders import ROOT
 from harness.core.progress import announce
@@ -144,8 +144,7 @@ class Guest:
 def compile_monitor(build: Path) -> None:
     if os.uname().machine != "x86_64":
         raise UserError("ACCEL=native needs an x86-64 machine: leave it out")
-    source = ROOT / "native/monitor.c"
-    run(["gcc", "-O2", "-Wall", "-Wextra", "-o", build / "monitor", source], f"building {source}")
+    compile_program(ROOT / "native/monitor.c", build / "monitor")
 
 
 class Patience:

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from harness.core.cache import replace
-from harness.core.command import run
+from harness.core.command import compile_program, run
 from harness.core.folders import ROOT
 from harness.core.options import Options
 from harness.core.progress import announce
@@ -43,15 +43,6 @@ def pack_archive(files: dict[str, bytes], links: dict[str, str]) -> bytes:
     )
 
 
-def compile_hold(options: Options) -> dict[str, bytes]:
-    """Return guest/hold.c as a static program of the guest, by its path there."""
-    made = options.build / f"hold-{options.arch}"
-    gcc = f"{BOOTED[options.arch].tools.architecture.cross}gcc"
-    source = ROOT / "guest/hold.c"
-    run([gcc, "-O2", "-Wall", "-Wextra", "-static", "-o", made, source], f"building {source}")
-    return {"bin/hold": made.read_bytes()}
-
-
 def make_initramfs(
     options: Options,
     source: Path,
@@ -62,7 +53,9 @@ def make_initramfs(
     files = {f"guest/{script.name}": script.read_bytes() for script in (ROOT / "guest").iterdir()}
     files["init"] = files.pop("guest/init")
     files |= {name: (source / SELFTESTS / name).read_bytes() for name in SELFTEST}
-    files |= collect_programs(options) | compile_hold(options) | dict(more)
+    made, gcc = options.build / f"hold-{options.arch}", BOOTED[options.arch].tools.cc
+    hold = compile_program(ROOT / "guest/hold.c", made, "-static", gcc=gcc)
+    files |= collect_programs(options) | {"bin/hold": hold.read_bytes()} | dict(more)
     # The guest's busybox is of the host's Debian release, so it has the same applets.
     applets = run([find_program("busybox"), "--list"], "busybox --list").split()
     links = {f"bin/{applet}": "busybox" for applet in applets if f"bin/{applet}" not in files}
