@@ -71,7 +71,8 @@ def name_how(accelerator: str) -> str:
     return "EMULATED" if accelerator in ("tcg", "icount") else "NATIVE"
 
 
-def describe_setup(samples: dict[str, Any]) -> str:
+def make_label(samples: dict[str, Any]) -> str:
+    """Return the line that belongs to every figure: what was measured, where and when."""
     release = samples["boots"][0]["release"].partition("-base")[0]
     arch = f"{samples['arch']} " if "arch" in samples else ""
     accel = samples["accelerator"]
@@ -80,14 +81,7 @@ def describe_setup(samples: dict[str, Any]) -> str:
         machine = "one virtual CPU"
     return (
         f"{samples['gib']} GiB, {arch}kernel {release}, {name_how(accel)}: {machine} "
-        f"on {samples['cpu']}, {samples['date']}"
-    )
-
-
-def make_label(samples: dict[str, Any]) -> str:
-    """Return the line that belongs to every figure: what was measured, where and when."""
-    return (
-        f"{describe_setup(samples)}, "
+        f"on {samples['cpu']}, {samples['date']}, "
         f"{len(samples['boots']) // 2} boots x {samples['rebinds']} rebinds per kernel"
     )
 
