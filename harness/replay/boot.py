@@ -6,7 +6,6 @@ blocks of memory that come online.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 from harness.kernel.config import turn_off, turn_on
@@ -66,39 +65,37 @@ def name_race(result: Result) -> str:
     return f"{result['gib']:>4} GiB, {result['what']}{threads}"
 
 
-def describe_replay(
-    name: str, what: str, cases: int, *races: Sequence[str], first: int = 0
-) -> Replay:
-    """Return the replay of what the program calls WHAT, with so many random cases.
-
-    Its verdict is the geometric mean of the rows from number first on.
-    """
-    return Replay(
-        name,
-        PROGRAM,
-        {
-            "comparing memmaps and free lists byte for byte": ["matrix", what],
-            "comparing those of random cases": ["random", what, "0", str(cases), "1"],
-        },
-        races,
-        partial(format_races, name_race),
-        lambda samples: format_gain(name, samples["results"][first:]),
-    )
+def compare(what: str, cases: int) -> dict[str, Sequence[str]]:
+    """Return how to compare what the program calls WHAT, with so many random cases."""
+    return {
+        f"comparing memmaps and free lists byte for byte, {what}": ["matrix", what],
+        f"comparing those of random cases, {what}": ["random", what, "0", str(cases), "1"],
+    }
 
 
-# GiB of the zone, rounds of each process; the last row, the largest zone, makes the verdict.
-ZONES = (
-    *(["race", "reserved", gib, "3"] for gib in ("16", "100")),
-    *(["race", "deferred", "16", "3"], ["threads", "100", "3"], ["race", "deferred", "100", "3"]),
+TABLE = partial(format_races, name_race)
+BOOT = Replay(
+    "boot",
+    PROGRAM,
+    compare("deferred", 1000) | compare("reserved", 1000),
+    # GiB of the zone, rounds of each process; the last row, the largest zone, makes the verdict.
+    (
+        *(["race", "reserved", gib, "3"] for gib in ("16", "100")),
+        *(
+            ["race", "deferred", "16", "3"],
+            ["threads", "100", "3"],
+            ["race", "deferred", "100", "3"],
+        ),
+    ),
+    TABLE,
+    lambda samples: format_gain("boot", samples["results"][-1:]),
 )
-BOOT = describe_replay("boot", "deferred", 1000, *ZONES, first=-1)
-BOOT = replace(
-    BOOT,
-    checks={
-        **BOOT.checks,
-        "comparing memmaps of reserved memory": ["matrix", "reserved"],
-        "comparing those of random cases of it": ["random", "reserved", "0", "1000", "1"],
-    },
+ONLINE = Replay(
+    "online",
+    PROGRAM,
+    compare("online", 200),
+    # GiB of memory, whose struct pages are larger than the caches, and rounds of each process.
+    (["race", "online", "8", "9"],),
+    TABLE,
+    lambda samples: format_gain("online", samples["results"]),
 )
-# GiB of memory, whose struct pages are larger than the caches, and rounds of each process.
-ONLINE = describe_replay("online", "online", 200, ["race", "online", "8", "9"])
