@@ -23,7 +23,6 @@ from harness.vm.initramfs import make_initramfs
 from support import Builder
 
 Build = Callable[[str], Kernel]
-BOOTS = 20
 
 
 @pytest.fixture(scope="module")
@@ -37,22 +36,14 @@ def native(builder: Builder) -> Build:
     return lambda name: build_kernel(builder.options, name, getattr(trees, name), NATIVE)
 
 
-def rebind(builder: Builder, kernel: Kernel, log: Path, rebinds: int) -> None:
+@pytest.mark.parametrize("boots", [1, pytest.param(20, marks=pytest.mark.full)])
+def test_native_rebind(builder: Builder, native: Build, tmp_path: Path, boots: int) -> None:
     """Kernel and selftest tell of each rebind, and of as many pages as in QEMU."""
-    options = dataclasses.replace(builder.options, gib=2, rebinds=rebinds)
-    image = make_initramfs(options, builder.trees.series)
-    times = measure_boot(options, kernel, image, "native", log, "native")
-    assert [len(one.bind) for one in times.values()] == [rebinds] * len(DEVICES)
-
-
-def test_native_rebind(builder: Builder, native: Build, tmp_path: Path) -> None:
-    rebind(builder, native("series"), tmp_path / "log", 2)
-
-
-@pytest.mark.full
-def test_no_boot_is_lost(builder: Builder, native: Build, tmp_path: Path) -> None:
-    for _ in range(BOOTS):
-        rebind(builder, native("series"), tmp_path / "log", 1)
+    options = dataclasses.replace(builder.options, gib=2, rebinds=2)
+    kernel, image = native("series"), make_initramfs(options, builder.trees.series)
+    for _ in range(boots):
+        times = measure_boot(options, kernel, image, "native", tmp_path / "log", "native")
+        assert [len(one.bind) for one in times.values()] == [2] * len(DEVICES)
 
 
 @pytest.mark.full

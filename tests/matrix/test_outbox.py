@@ -4,7 +4,6 @@
 import contextlib
 import dataclasses
 import mailbox
-from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
@@ -25,10 +24,6 @@ def written(builder: Builder) -> dict[Path, Path]:
     """The sets of series/, by topic and by somebody."""
     made = outbox.run_outbox(dataclasses.replace(builder.options, author=AUTHOR))
     return dict(zip(STACK, made, strict=True))
-
-
-def read_cover(written: Path) -> EmailMessage:
-    return read_mail(min(written.glob("*.eml")))
 
 
 @each_topic
@@ -58,13 +53,6 @@ def test_b4_am(builder: Builder, written: dict[Path, Path], topic: Path, tmp_pat
     assert set(authors) == {AUTHOR}
 
 
-@each_topic
-def test_cover_names_what_it_stands_on(written: dict[Path, Path], topic: Path) -> None:
-    below = [other.name for other in STACK[: STACK.index(topic)]]
-    text = read_cover(written[topic]).get_content()
-    assert (f"\nApplies on top of: {', '.join(below)}\n" in text) == bool(below)
-
-
 # Whom all topics have to reach, and each: a maintainer in To, and more lists.
 LISTS = {"linux-mm@kvack.org", "linux-kernel@vger.kernel.org"}
 REACHED = {
@@ -90,7 +78,7 @@ REACHED = {
 
 @each_topic
 def test_recipients_are_those_of_every_patch(written: dict[Path, Path], topic: Path) -> None:
-    cover = read_cover(written[topic])
+    cover = read_mail(min(written[topic].glob("*.eml")))
     to, cc = ({each.addr_spec for each in cover[name].addresses} for name in ("To", "Cc"))
     maintainer, *lists = REACHED[topic.name]
     assert {*lists, *LISTS} <= cc
