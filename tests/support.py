@@ -114,6 +114,19 @@ class Builder:
         times = measure_boot(few, kernel, image, accel, log, f"test boot ({kernel.name})")
         return times, log.read_text()
 
+    def boot(
+        self, side: str, name: str, boot: boots.Boot, options: Options | None = None
+    ) -> tuple[str, Path]:
+        """Boot base or series, and return the console's text and its log."""
+        kernel = self.kernel(side, boot.config)
+        return boots.boot_once(options or self.options, self.trees.series, kernel, name, boot)
+
+    def check(self, side: str, name: str, boot: boots.Boot, options: Options | None = None) -> str:
+        """Boot base or series, fail unless all went as planned, and return the console's text."""
+        told = self.boot(side, name, boot, options)
+        fail_if(boots.explain(self.trees.series, *told, boot.scripts))
+        return told[0]
+
     def mutant(self, program: Program, name: str, mutation: Mutation) -> Path:
         kernels = self.pair(program, mutation.get("config", ""))
         return program.build_mutant(*kernels, name, mutation)
@@ -146,13 +159,8 @@ def fail_if(why: str) -> None:
 
 def boot_both(builder: Builder, name: str, boot: boots.Boot) -> None:
     """Boot base and series, and fail unless all went as planned and both tell the same."""
-    told = {}
-    for side in ("base", "series"):
-        kernel = builder.kernel(side, boot.config)
-        console, log = boots.boot_once(builder.options, builder.trees.series, kernel, name, boot)
-        fail_if(boots.explain(builder.trees.series, console, log, boot.scripts))
-        told[side] = peers.read_cases(console)
-    assert told["base"] == told["series"]
+    base, series = (builder.check(side, name, boot) for side in ("base", "series"))
+    assert peers.read_cases(base) == peers.read_cases(series)
 
 
 def replay(

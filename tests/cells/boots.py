@@ -121,11 +121,6 @@ def explain(source: Path, console: str, log: Path, scripts: str) -> str:
     return "\n".join(filter(None, judge(source, console, log, list_checks(scripts)).values()))
 
 
-def check(options: Options, source: Path, kernel: Kernel, name: str, boot: Boot) -> str:
-    """Boot once and return in what it was not as planned, empty if it was."""
-    return explain(source, *boot_once(options, source, kernel, name, boot), boot.scripts)
-
-
 def pack_robustness(options: Options, _: Path) -> dict[str, bytes]:
     tools = (find_program(name, "tools") for name in ("mkfs.ext4", "e2fsck", "dmsetup", "dash"))
     return pack_programs(*tools)

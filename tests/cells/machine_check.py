@@ -137,7 +137,8 @@ def boot(options: Options, source: Path, kernel: Kernel, plain: bool = False) ->
         words = f"nokaslr mce=print_all zdm.page={BAD}"
         args = (*demotion.SLOW, "-cpu", CPU, "-gdb", f"unix:{folder}/gdb", "-S")
         stopped = replace(demotion.BOOT, scripts=SCRIPT, words=words, args=args)
-        why = boots.check(replace(options, accel="tcg"), source, kernel, name, stopped)
+        told = boots.boot_once(replace(options, accel="tcg"), source, kernel, name, stopped)
+        why = boots.explain(source, *told, SCRIPT)
         if not why:
             raised.result()
         return why

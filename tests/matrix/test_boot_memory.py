@@ -6,7 +6,6 @@ import dataclasses
 import pytest
 
 from cells import boot_memory, boots, kunit, sanitizers
-from harness.core.options import Options
 from support import Builder, choose, fail_if, need, need_machine
 
 REBOOTS = 20
@@ -14,24 +13,14 @@ REBOOTS = 20
 NAMES = choose(["short", *boot_memory.COMMAND_LINES, *boot_memory.DEBUGGED], ["short"])
 
 
-def run(builder: Builder, options: Options, name: str) -> None:
-    """Do a boot of BOOTS, and fail unless all went as planned."""
-    boot = boot_memory.BOOTS[name]
-    kernel = builder.kernel("series", boot.config)
-    fail_if(boots.check(options, builder.trees.series, kernel, f"boot-memory-{name}", boot))
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_memory(builder: Builder, name: str) -> None:
-    run(builder, builder.options, name)
+    builder.check("series", f"boot-memory-{name}", boot_memory.BOOTS[name])
 
 
 def count(builder: Builder, name: str, cpus: int = 2, nodes: int = 1) -> str:
     """Return the console of a kernel that tells of its zones."""
-    boot = boot_memory.count_boot(cpus, nodes)
-    return boots.boot_once(
-        builder.options, builder.trees.series, builder.kernel(name), "boot-memory-count", boot
-    )[0]
+    return builder.boot(name, "boot-memory-count", boot_memory.count_boot(cpus, nodes))[0]
 
 
 @pytest.mark.parametrize("boots", [2, pytest.param(REBOOTS, marks=pytest.mark.full)])
@@ -60,7 +49,8 @@ def test_sanitizer(builder: Builder, name: str) -> None:
 @pytest.mark.full
 def test_arm64(builder: Builder) -> None:
     need_machine("arm64")
-    run(builder, dataclasses.replace(builder.options, arch="arm64", accel="tcg"), "arm64")
+    options = dataclasses.replace(builder.options, arch="arm64", accel="tcg")
+    builder.check("series", "boot-memory-arm64", boot_memory.BOOTS["arm64"], options)
 
 
 @pytest.mark.full

@@ -3,14 +3,13 @@
 
 import pytest
 
-from cells import boots, peers
-from support import Builder, boot_both, fail_if, need
+from cells import peers
+from support import Builder, boot_both, need
 
 
 def test_peers(builder: Builder) -> None:
     need(peers.missing())
-    kernel = builder.kernel("series")
-    fail_if(boots.check(builder.options, builder.trees.series, kernel, "peers", peers.SHORT))
+    builder.check("series", "peers", peers.SHORT)
 
 
 @pytest.mark.full

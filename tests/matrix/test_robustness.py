@@ -15,9 +15,8 @@ PLANNED = boots.list_checks(boots.ROBUSTNESS.scripts)
 @pytest.fixture(scope="session")
 def told(builder: Builder) -> dict[str, str]:
     """Why checks did not pass on the measured kernel with the series."""
-    source, kernel = builder.trees.series, builder.kernel("series")
-    console = boots.boot_once(builder.options, source, kernel, "robustness", boots.ROBUSTNESS)
-    return boots.judge(source, *console, PLANNED)
+    console = builder.boot("series", "robustness", boots.ROBUSTNESS)
+    return boots.judge(builder.trees.series, *console, PLANNED)
 
 
 # The last cell: the guest told of these checks, in their order, and of no others.
