@@ -10,7 +10,7 @@ import pytest
 from cells import compile, kunit
 from harness.core import command, errors
 from harness.kernel import tree
-from review import cocci, scripts, sparse
+from review import cocci, scripts
 from support import Builder, need
 
 Change = Callable[[dict[str, str]], tree.Trees]
@@ -114,19 +114,19 @@ def test_sparse_that_is_too_old(builder: Builder, tmp_path: Path) -> None:
     old = tmp_path / "sparse"
     old.write_text("#!/bin/sh\necho 'x.c:3:1: error: Expected ; at end of declaration' >&2\n")
     old.chmod(0o755)
-    assert not sparse.is_usable(old, builder.trees.base)
+    assert not scripts.is_usable(old, builder.trees.base)
 
 
 @pytest.mark.full
 def test_seeded_warnings(builder: Builder) -> None:
     """One that only gcc knows, with W=1, and one that only sparse knows."""
-    need([] if sparse.has_sparse(builder.trees.base) else ["a sparse that the kernel accepts"])
+    need([] if scripts.has_sparse(builder.trees.base) else ["a sparse that the kernel accepts"])
     step = tree.checkout_commit(builder.trees.base.parent, "series")
     with (step / "mm/mm_init.c").open("a") as file:
         file.write("\nstatic int zdm_unused;\nint zdm_undeclared;\n")
     command.git(step, "commit", "-q", "-a", "-m", "seeded")
     gcc, said = sorted(
-        sparse.check_objects(builder.options, tree.Trees(builder.trees.series, step))
+        scripts.check_objects(builder.options, tree.Trees(builder.trees.series, step))
     )
     assert re.match("mm/mm_init.c: warning: .zdm_unused. defined but not used", gcc)
     assert said.startswith("mm/mm_init.c: warning: symbol 'zdm_undeclared' was not declared.")

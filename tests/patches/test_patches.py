@@ -10,8 +10,7 @@ from harness.kernel import tree
 from harness.kernel.config import KernelConfig
 from review import builds
 from review.cocci import check_semantics
-from review.scripts import run_checkpatch
-from review.sparse import check_objects, has_sparse
+from review.scripts import check_objects, has_sparse, run_checkpatch
 from review.stable import check_stable
 from support import MAILS, PATCHES, Builder, name_of, need
 
