@@ -5,6 +5,7 @@ Of the VM's cells, those of the base run in make test-all only.
 """
 
 import contextlib
+import dataclasses
 import os
 import pty
 import re
@@ -19,13 +20,21 @@ from harness.kernel.config import LIKE_DEBIAN
 from harness.replay.drain import CHUNK, find_undrained
 from harness.vm import accel, guest, initramfs
 from harness.vm.devices import DEVICES
-from support import SHELL, Builder, choose
+from support import SHELL, Builder, choose, need_machine
 
 
 @pytest.mark.parametrize("name", choose(("base", "series"), ("series",)))
 def test_boot_and_rebind(builder: Builder, name: str) -> None:
     """Kernel and selftest have to tell of each rebind of each device."""
     builder.rebind(name, builder.options)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["base", "series"])
+def test_arm64(builder: Builder, name: str) -> None:
+    """Cross-compiled, and always emulated."""
+    need_machine("arm64")
+    builder.rebind(name, dataclasses.replace(builder.options, arch="arm64", accel="tcg"))
 
 
 @pytest.mark.full
