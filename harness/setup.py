@@ -142,11 +142,6 @@ def find_key(build: Path) -> str:
     return digest(repr(sys.version_info), str(build), *(path.read_bytes() for path in LISTS))
 
 
-def has_environment(build: Path) -> bool:
-    key = build / "venv/key"
-    return key.exists() and key.read_text() == find_key(build)
-
-
 def make_environment_anew(build: Path) -> None:
     venv = build / "venv"
     announce(f"installing the Python environment in {venv}")
@@ -165,7 +160,9 @@ def provide(what: str, options: Options) -> None:
             f"this host is {os.uname().machine}: kernels are built on x86-64 hosts only"
         )
     packages = find_missing(list_packages(what, options.arch))
-    bare = what not in WITHOUT_PYTHON and not has_environment(options.build)
+    key = options.build / "venv/key"
+    made = key.read_text() if key.exists() else ""
+    bare = what not in WITHOUT_PYTHON and made != find_key(options.build)
     # Nothing is locked, and nobody is kept waiting, when all is there.
     if not packages and not bare:
         return
