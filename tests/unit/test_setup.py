@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """What is installed before a target runs, on a machine whose apt, sudo and pip are scripts."""
 
-import dataclasses
 import os
 import re
 import shutil
@@ -45,27 +44,26 @@ class Fake:
     def __init__(self, home: Path) -> None:
         self.home = home
         for name, text in FAKES.items():
-            (home / name).write_text(f"#!/bin/sh\nfake={home}\n{text}")
+            self.put(name, f"#!/bin/sh\nfake={home}\n{text}")
             (home / name).chmod(0o755)
-        for name in ("installed", "calls"):
-            (home / name).touch()
+        self.put("installed")
+        self.put("calls")
         self.build = home.parent / "build"
-        self.options = options.read_options({"BUILD": str(self.build)})
 
     def provide(self, what: str) -> None:
-        setup.provide(what, self.options)
+        setup.provide(what, options.read_options({"BUILD": str(self.build)}))
 
     def has(self, sign: str) -> bool:
         packages = (self.home / "installed").read_text().split()
         return sign in map(setup.name_sign, packages)
 
     def put(self, name: str, text: str = "") -> None:
-        (self.home / name).write_text(text + "\n")
+        (self.home / name).write_text(text)
 
     def take_calls(self, start: str = "") -> list[str]:
         """Return the calls since the last time, those that start so."""
         calls = (self.home / "calls").read_text().splitlines()
-        (self.home / "calls").write_text("")
+        self.put("calls")
         return [call for call in calls if call.startswith(start)]
 
 
@@ -136,7 +134,7 @@ def test_standard_library_is_enough(module: str) -> None:
 
 
 def test_second_time_does_nothing(fake: Fake, capfd: pytest.CaptureFixture[str]) -> None:
-    (fake.home / "installed").write_text("bc\nflex\n")
+    fake.put("installed", "bc\nflex\n")
     fake.provide("bench")
     packages = [*setup.BASE, setup.FETCHING, "qemu-system-x86"]
     missing = [name for name in packages if name not in ("bc", "flex")]
@@ -256,8 +254,7 @@ def test_what_an_environment_is_made_anew_for(
     with lists[1].open("a") as file:
         file.write("six==1.17.0\n")
     assert (is_made(), is_made()) == (True, False)
-    shutil.move(fake.build, tmp_path / "moved")
-    fake.options = dataclasses.replace(fake.options, build=tmp_path / "moved")
+    fake.build = fake.build.rename(tmp_path / "moved")
     assert (is_made(), is_made()) == (True, False)
 
 
