@@ -6,32 +6,29 @@ before there is any other: it takes the standard library alone. It finds what is
 installs it with one line of apt-get.
 """
 
-import importlib.util
 import os
-import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from harness.core.architectures import ARCHITECTURES, GUESTS, LLVM, get_machine
 from harness.core.cache import digest, remove
 from harness.core.command import make_environment, run
-from harness.core.debian import KEYRING
 from harness.core.errors import UserError
 from harness.core.folders import ROOT, lock_build
 from harness.core.options import Options, read_options
-from harness.core.progress import announce
+from harness.core.progress import announce, say
 from harness.core.stages import run_program
 
 PYTHON = Path("/usr/bin/python3")
 BASE = (
     *("build-essential", "bc", "bison", "flex", "libelf-dev", "git", "ccache", "xz-utils"),
     *("ndctl", "daxctl", "busybox-static", "python3-venv"),
+    # To verify what apt fetches.
+    "debian-archive-keyring",
 )
-# To verify what apt fetches.
-FETCHING = "debian-archive-keyring"
 CLANG = (f"clang{LLVM}", f"lld{LLVM}", f"llvm{LLVM}")
 REVIEWERS = ("codespell", "coccinelle", "shellcheck", "sparse")
 QEMU = get_machine(GUESTS[0]).packages
@@ -56,27 +53,6 @@ NEEDS: dict[str, tuple[str, ...]] = {
 # What needs no Python package, and what builds no kernel.
 WITHOUT_PYTHON = ("bench",)
 WITHOUT_KERNEL = ("check", "outbox")
-# What shows that a package is there, or its counterpart: a command, a file, a module of Python, or
-# a compiler and a header that it finds. Without a row here, it is the command of that name.
-SIGNS = {
-    "build-essential": "gcc stdio.h",
-    "libelf-dev": "gcc gelf.h",
-    "libnuma-dev": "gcc numa.h",
-    "kcapi-tools": "kcapi-enc",
-    "xz-utils": "xz",
-    "busybox-static": "busybox",
-    "python3-venv": "import ensurepip",
-    "debian-archive-keyring": str(KEYRING),
-    f"lld{LLVM}": f"ld.lld{LLVM}",
-    f"llvm{LLVM}": f"llvm-objcopy{LLVM}",
-    "coccinelle": "spatch",
-    "qemu-user": "qemu-aarch64",
-    "e2fsprogs": "mke2fs",
-    "libc6-dev-arm64-cross": "aarch64-linux-gnu-gcc stdio.h",
-    "qemu-system-x86": "qemu-system-x86_64",
-    "qemu-system-arm": "qemu-system-aarch64",
-    "qemu-efi-aarch64": str(get_machine("arm64").firmware),
-}
 # What is installed by pip: first what builds dkimpy, the one package that has no wheel.
 LISTS = [ROOT / f"harness/requirements/{name}.txt" for name in ("build", "packages")]
 PIP = (
@@ -93,38 +69,22 @@ APT = (
 def list_packages(what: str, arch: str) -> list[str]:
     """Return the packages that a target needs when ARCH=arch, each once."""
     guest = (*get_machine(arch).packages, *ARCHITECTURES[arch].packages)
-    apt = [FETCHING] * bool(shutil.which("apt-get"))
-    return list(dict.fromkeys((*BASE, *apt, *guest, *NEEDS[what])))
+    return list(dict.fromkeys((*BASE, *guest, *NEEDS[what])))
 
 
-def name_sign(package: str) -> str:
-    """Return the entry of SIGNS for a package; a cross compiler's is PREFIX-gcc."""
-    return SIGNS.get(package) or re.sub(r"^gcc-(.+)", r"\1-gcc", package)
-
-
-def is_there(sign: str) -> bool:
-    first, _, second = sign.partition(" ")
-    if first == "import":
-        return bool(importlib.util.find_spec(second))
-    # A user's PATH need not have the commands of root.
-    found = shutil.which(first, os.F_OK, f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
-    if not second or not found:
-        return bool(found)
-    include = [found, "-fsyntax-only", "-include", second, "-xc", "/dev/null"]
-    return not subprocess.run(include, env=make_environment(), capture_output=True).returncode
-
-
-def find_missing(packages: Iterable[str]) -> list[str]:
-    return [package for package in dict.fromkeys(packages) if not is_there(name_sign(package))]
+def find_missing(packages: Sequence[str]) -> list[str]:
+    """Return the packages that are not installed. On a system without dpkg, only name them all."""
+    command = ["dpkg-query", "-W", "-f", "${Package}=${db:Status-Status}\n", *packages]
+    if not shutil.which(command[0]):
+        say(f"there is no dpkg: these have to be there, by Debian's names: {' '.join(packages)}")
+        return []
+    told = subprocess.run(command, capture_output=True, text=True).stdout.split()
+    return [package for package in packages if f"{package}=installed" not in told]
 
 
 def install_packages(packages: Sequence[str]) -> None:
     """Install packages with one line of apt-get; Raises UserError with it, if that fails."""
     announce(f"installing packages: {' '.join(packages)}")
-    if not shutil.which("apt-get"):
-        raise UserError(
-            f"install these, by Debian's names, and run this again: {' '.join(packages)}"
-        )
     root = [] if os.geteuid() == 0 else ["sudo"]
     # sudo drops the environment. Popen does not kill apt-get when we are interrupted.
     command = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "sh", "-c", APT, "sh", *packages]
