@@ -3,7 +3,6 @@
 
 from pathlib import Path
 
-from harness.core.picture import add_legend, open_figure
 from harness.kernel.config import turn_on
 from harness.replay import plot
 from harness.replay.build import CLANG, DEBIAN, DEBUG, REPLAY, Program, vary
@@ -89,10 +88,7 @@ def draw_copies(samples: Samples, png: Path) -> None:
     labels = {"copy": "copy: ns per 4 KiB", "read": "read again: ns per 64 bytes"}
     verdict = f"{format_verdict(samples)} (base / series: above 1, the series is faster)"
     title, columns = f"{verdict}\n{plot.describe_race(samples)}", len(orders)
-    with open_figure(png, title, (5, 3.5), rows=2, columns=columns, one_scale="none") as (
-        figure,
-        panels,
-    ):
+    with plot.open_figure(png, title, (5, 3.5), 2, columns, one_scale=False) as panels:
         for column, order in enumerate(orders):
             some = [result for result in samples["results"] if result["order"] == order]
             beside = [result for result in some if result["other_kib"]]
@@ -104,7 +100,6 @@ def draw_copies(samples: Samples, png: Path) -> None:
                 axes.set_ylabel(label)
             panels[0][column].set_title(f"folios of order {order}")
             panels[1][column].set_xlabel("KiB of other data")
-        add_legend(figure, panels[0][0])
 
 
 DEMOTION = Replay(

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Pictures of races: lines of medians, with what the processes, or rounds, span as bands."""
+"""Pictures of races: lines of medians, with what the processes, or rounds, span as bands.
+
+Only what draws needs matplotlib, so that `make config` and `make list` need no environment.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.core.picture import COLOURS, INK, add_legend, open_figure
+from harness.core.cache import replace
 from harness.replay.samples import (
     Result,
     Samples,
@@ -20,17 +24,66 @@ from harness.replay.samples import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+INK = "#22262b"
 LOOKS: dict[str, dict[str, Any]] = {
-    "base": {"linewidth": 2.5, "marker": "o"},
-    "fallback": {"linewidth": 1.2, "marker": "o", "markersize": 3.5},
-    "series": {"linewidth": 2.5, "marker": "o"},
-    "peer": {"linewidth": 1.8, "marker": "s", "markersize": 4},
-    "limit": {"linewidth": 1.2, "linestyle": "--"},
+    "base": {"color": "#8a8f98", "linewidth": 2.5, "marker": "o"},
+    "fallback": {"color": "#d08b2c", "linewidth": 1.2, "marker": "o", "markersize": 3.5},
+    "series": {"color": "#1668b8", "linewidth": 2.5, "marker": "o"},
+    "peer": {"color": "#2e8b57", "linewidth": 1.8, "marker": "s", "markersize": 4},
+    "limit": {"color": INK, "linewidth": 1.2, "linestyle": "--"},
 }
 LABELS = {
     "fallback": "series, memcpy() fallback",
     "limit": "limit: bare MOVNTI fill of the same bytes",
 }
+
+
+@contextlib.contextmanager
+def open_figure(
+    png: Path,
+    title: str,
+    panel: tuple[float, float],
+    rows: int,
+    columns: int,
+    *,
+    one_scale: bool,
+) -> Iterator[list[list[Axes]]]:
+    """Yield the rows of panels of a figure, and write it to png when the block succeeds.
+
+    panel is the size of each panel in inches. The panels of a column have one scale of x, and
+    one_scale says whether all have one of y. The legend below them, where it covers nothing, is
+    that of the first one.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, panels = pyplot.subplots(
+        rows,
+        columns,
+        figsize=(panel[0] * columns, panel[1] * rows),
+        sharex="col",
+        sharey=one_scale,
+        squeeze=False,
+        layout="constrained",
+    )
+    figure.suptitle(title, fontsize=9, color=INK)
+    for axes in panels.flat:
+        axes.grid(axis="y", color="#e3e5e8")
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(colors=INK)
+    try:
+        yield panels.tolist()
+        for axes in panels.flat:
+            axes.set_ylim(bottom=0)
+        handles, labels = panels[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, frameon=False, loc="outside lower center", ncols=len(labels))
+        with replace(png) as new:
+            figure.savefig(new, dpi=130, format="png")
+    finally:
+        pyplot.close(figure)
 
 
 def describe_race(samples: Samples) -> str:
@@ -41,8 +94,9 @@ def draw_lines(axes: Axes, places: Sequence[int], results: Sequence[Result], wha
     names = list_runners(results[0], what)
     for name in (name for name in LOOKS if name in names):
         low, middle, high = zip(*(find_band(one, name, what) for one in results), strict=True)
-        axes.fill_between(places, low, high, color=COLOURS[name], alpha=0.15, linewidth=0)
-        axes.plot(places, middle, label=LABELS.get(name, name), color=COLOURS[name], **LOOKS[name])
+        colour = LOOKS[name]["color"]
+        axes.fill_between(places, low, high, color=colour, alpha=0.15, linewidth=0)
+        axes.plot(places, middle, label=LABELS.get(name, name), **LOOKS[name])
 
 
 def select_orders(samples: Samples) -> list[Result]:
@@ -69,10 +123,7 @@ def draw_races(runs: Mapping[str, Samples], png: Path) -> None:
         f"{found[0][0]['device_gib']} GiB device, less is better; bands: range of the processes"
     )
     panel, rows = (10 / columns, 5.2 / columns), -(-len(runs) // columns)
-    with open_figure(png, title, panel, rows=rows, columns=columns, one_scale="all") as (
-        figure,
-        panels,
-    ):
+    with open_figure(png, title, panel, rows, columns, one_scale=True) as panels:
         flat = [axes for row in panels for axes in row]
         for axes, run, results in zip(flat, runs, found, strict=True):
             orders = [result["order"] for result in results]
@@ -83,7 +134,6 @@ def draw_races(runs: Mapping[str, Samples], png: Path) -> None:
             axes.set_xlabel("order: 0 = nd_pmem, 9 = 2 MiB, 18 = 1 GiB")
         for row in panels:
             row[0].set_ylabel("ns per struct page")
-        add_legend(figure, flat[0])
 
 
 def draw_race(samples: Samples, png: Path) -> None:
