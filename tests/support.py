@@ -17,13 +17,14 @@ from typing import Any
 
 import pytest
 
-from cells import boots, peers
+from cells import boots, peers, sanitizers
 from harness.bench.measure import measure_boot
 from harness.core.architectures import get_machine
 from harness.core.command import make_environment
 from harness.core.debian import NotOffered
 from harness.core.folders import ROOT
 from harness.core.options import Options
+from harness.core.progress import say
 from harness.kernel import images
 from harness.kernel.config import BOOTED, MEASURED, KernelConfig
 from harness.kernel.source import fetch_config
@@ -126,6 +127,30 @@ class Builder:
         told = self.boot(side, name, boot, options)
         fail_if(boots.explain(self.trees.series, *told, boot.scripts))
         return told[0]
+
+    def boot_checked(self, name: str, what: str, boot: boots.Boot) -> tuple[str, Path]:
+        """Boot the series emulated, with a sanitizer; return the console's text and its log.
+
+        The text is without races in what the series does not touch.
+        """
+        checker = sanitizers.CHECKERS[name]
+        own = sanitizers.list_functions(self.kernel("series", checker.config), self.trees)
+        checked = replace(
+            boot,
+            words=f"{checker.words} {boot.words}",
+            config=checker.config,
+            gib=checker.gib,
+            ram_gib=max(boot.ram_gib, checker.ram_gib),
+            silence=600,
+            harmless=lambda line: boot.harmless(line) or sanitizers.is_foreign_race(own, line),
+        )
+        emulated = replace(self.options, accel="tcg")
+        told, log = self.boot("series", f"sanitizer-{what}", checked, emulated)
+        text = told.split("\n")
+        kept = [line for line in text if not sanitizers.is_foreign_race(own, line)]
+        if races := len(text) - len(kept):
+            say(f"{name}: {races} races in code that the series does not touch ({log})")
+        return "\n".join(kept), log
 
     def mutant(self, program: Program, name: str, mutation: Mutation) -> Path:
         kernels = self.pair(program, mutation.get("config", ""))

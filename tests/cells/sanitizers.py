@@ -1,45 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Boot the VM's kernel of the series with a sanitizer, which must not report anything.
+"""Kernels of the series with a sanitizer, and which of KCSAN's races count.
 
-Each kernel boots three times: for the KUnit suites, for rebinds of both drivers, and for a positive
-control. The control runs the cases of the sanitizer's own suite in which memcpy_nt() copies out of
-bounds, copies uninitialised memory, or races. They pass when the sanitizer reports that.
-
-UBSAN and the debugging checks of mm and the locks share two of the kernels. They have no such
-control, because memcpy_nt() takes no part in what they look for.
+UBSAN and the debugging checks of mm and the locks share two of the kernels.
 """
 
 import functools
 import re
 from collections.abc import Container
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from cells import kunit
-from cells.boots import Boot, boot_once
 from cells.compile import list_touched
-from harness.bench.measure import name_console
 from harness.core.architectures import LLVM
 from harness.core.command import run
-from harness.core.options import Options
-from harness.core.progress import say
 from harness.kernel.config import MEASURED, WITH_KMSAN, KernelConfig, turn_on
 from harness.kernel.images import Kernel
 from harness.kernel.toolchain import Toolchain
 from harness.kernel.tree import Trees
-from harness.vm import console
-from harness.vm.devices import DEVICES, count_pages
 
 # The measured kernel with both suites, with what a sanitizer's own suite needs, and with what
 # guest/parallel needs.
 FRAGMENTS = (*MEASURED.fragments, "kunit", "tracers")
 TESTED = (*kunit.MEMCPY_NT.lines, *kunit.MEMMAP.lines)
 SYMBOLS = (*TESTED, *turn_on("STACKTRACE CPUSETS"))
-# KUnit takes one glob. This one matches both suites and no sanitizer's suite.
-GLOB = "*mem*"
 RACE = re.compile(r"BUG: KCSAN: \S+ in (\S+)(?: / (\S+))?")
-# Lines that follow a report.
-REPORTED = re.compile(r"Call Trace:|page dumped because: kasan: bad access detected")
 TESTS = re.compile(r"memcpy_nt|zone_device|handover")
 # KTAP of a case that passed with one number of threads: indented by 8 spaces after printk's one.
 ONCE = re.compile(r"\] {9}ok \d+ threads=\d+\s*$", re.M)
@@ -123,67 +108,3 @@ def is_foreign_race(functions: Container[str], line: str) -> bool:
     match = RACE.search(line)
     names = [name.split("+")[0] for name in match.groups() if name] if match else []
     return bool(match) and not any(name in functions or TESTS.search(name) for name in names)
-
-
-def boot_checked(
-    options: Options, checker: Checker, kernel: Kernel, trees: Trees, what: str, boot: Boot
-) -> tuple[str, Path]:
-    """Boot kernel under TCG; return the console's text, without races elsewhere, and its log."""
-    own = list_functions(kernel, trees)
-    checked = replace(
-        boot,
-        words=f"{checker.words} {boot.words}",
-        gib=checker.gib,
-        ram_gib=max(boot.ram_gib, checker.ram_gib),
-        silence=600,
-        harmless=lambda line: boot.harmless(line) or is_foreign_race(own, line),
-    )
-    emulated = replace(options, accel="tcg")
-    told, log = boot_once(emulated, trees.series, kernel, f"sanitizer-{what}", checked)
-    text = told.split("\n")
-    kept = [line for line in text if not is_foreign_race(own, line)]
-    if races := len(text) - len(kept):
-        say(f"{kernel.name}: {races} races in code that the series does not touch ({log})")
-    return "\n".join(kept), log
-
-
-def run_suites(options: Options, checker: Checker, kernel: Kernel, trees: Trees) -> int:
-    boot = Boot(words=f"{kunit.RUN} {kunit.NODES} kunit.filter_glob={GLOB}")
-    _, log = boot_checked(options, checker, kernel, trees, "suites", boot)
-    suites = (kunit.MEMCPY_NT.name, kunit.MEMMAP.name)
-    return kunit.parse_log(trees.series, log, suites, f"KUnit in the {kernel.name} kernel")
-
-
-def rebind_devices(
-    options: Options, checker: Checker, kernel: Kernel, trees: Trees
-) -> dict[str, console.Times]:
-    """Rebind each device a few times and return the times, which mean little under a sanitizer."""
-    words = f"zdm.rebinds={checker.rebinds} zdm.map={'mem' if checker.in_ram else 'dev'}"
-    # Those for which the size is enough.
-    devices = [device for device in DEVICES if device.count_pages(checker.gib)]
-    pages = count_pages(devices, checker.gib)
-    if checker.in_ram:
-        # One struct page for every page of the device.
-        pages = dict.fromkeys(pages, round(checker.gib * 2**18))
-    boot = Boot("rebind", words, devices=devices)
-    text, log = boot_checked(options, checker, kernel, trees, "rebinds", boot)
-    with name_console(f"rebinds in the {kernel.name} kernel", log):
-        return console.read_times(text, kernel.release, checker.rebinds, pages)
-
-
-def run_control(options: Options, checker: Checker, kernel: Kernel, trees: Trees) -> int:
-    """Return the number of the sanitizer's reports that name a non-temporal copy or a test of it.
-
-    KCSAN's case waits half a second for a race with each number of threads. Emulated CPUs can miss
-    it, so the case need pass with one number only.
-    """
-    report = f"BUG: {checker.own.upper()}: "
-    boot = Boot(
-        words=f"{kunit.RUN} kunit.filter_glob={checker.own}.*_nt*",
-        harmless=lambda line: report in line or bool(REPORTED.search(line)),
-    )
-    text, log = boot_checked(options, checker, kernel, trees, "control", boot)
-    found = sum(report in line and "_nt" in line for line in text.split("\n"))
-    if not (checker.by_chance and ONCE.search(text)):
-        kunit.parse_log(trees.series, log, [checker.own], f"control of {kernel.name}")
-    return found

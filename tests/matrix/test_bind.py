@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cells import boot_memory, boots, peers, sanitizers
+from cells import boot_memory, boots, peers
 from harness.kernel.config import turn_on
 from support import Builder, boot_both, choose, fail_if
 
@@ -65,7 +65,6 @@ def test_struct_pages(builder: Builder) -> None:
 
 @pytest.mark.full
 def test_bind_with_kasan(builder: Builder) -> None:
-    checker, boot = sanitizers.CHECKERS["kasan-ubsan"], cycle("zdm.rounds=1")
-    kernel = builder.kernel("series", checker.config)
-    told = sanitizers.boot_checked(builder.options, checker, kernel, builder.trees, "bind", boot)
+    boot = cycle("zdm.rounds=1")
+    told = builder.boot_checked("kasan-ubsan", "bind", boot)
     fail_if(boots.explain(builder.trees.series, *told, boot.scripts))

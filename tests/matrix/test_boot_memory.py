@@ -5,7 +5,7 @@ import dataclasses
 
 import pytest
 
-from cells import boot_memory, boots, kunit, sanitizers
+from cells import boot_memory, boots, kunit
 from support import Builder, choose, fail_if, need, need_machine
 
 REBOOTS = 20
@@ -40,9 +40,8 @@ def test_same_memory(builder: Builder, cpus: int, nodes: int) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("name", boot_memory.SANITIZED)
 def test_sanitizer(builder: Builder, name: str) -> None:
-    boot, checker = boot_memory.SANITIZED[name], sanitizers.CHECKERS[name]
-    kernel = builder.kernel("series", checker.config)
-    told = sanitizers.boot_checked(builder.options, checker, kernel, builder.trees, "memory", boot)
+    boot = boot_memory.SANITIZED[name]
+    told = builder.boot_checked(name, "memory", boot)
     fail_if(boots.explain(builder.trees.series, *told, boot.scripts))
 
 
