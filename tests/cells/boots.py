@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from cells import ktap
 from harness.core.folders import ROOT
@@ -17,7 +18,7 @@ from harness.vm.console import is_splat, list_messages
 from harness.vm.devices import PAIR, Device
 from harness.vm.guest import RAM_GIB, Guest, announce_stage, boot_guest, need_memory
 from harness.vm.initramfs import make_initramfs
-from harness.vm.monitor import make_monitor
+from harness.vm.monitor import pass_command
 from harness.vm.userland import find_program, pack_programs
 
 LIMIT = 3600
@@ -65,14 +66,16 @@ def boot_once(
     log, what = options.build / f"{name}-{kernel.name}.log", f"{name}: {kernel.name}"
     words = f"zdm.do={boot.scripts} {boot.words}"
     announce(what)
-    with make_monitor() as monitor:
-        args = ("-serial", "stdio", *monitor.args, *boot.args)
+    # Not in the build folder, as the path of a socket has to be short.
+    with TemporaryDirectory(prefix="qemu-") as folder:
+        monitor = Path(folder) / "monitor"
+        args = ("-serial", "stdio", "-qmp", f"unix:{monitor},server=on,wait=off", *boot.args)
         guest = Guest(
             *head, boot.gib, words, boot.ram_gib, boot.devices, args, boot.cpus, boot.nodes
         )
 
         def handle_message(spoken: str) -> None:
-            monitor.pass_command(spoken)
+            pass_command(monitor, spoken)
             announce_stage(what, spoken)
             if RESULT.match(spoken):
                 say(spoken)

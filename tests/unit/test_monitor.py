@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """The commands that a guest asks QEMU's monitor for."""
 
+import functools
 import json
 import socketserver
 import threading
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -34,16 +37,17 @@ class Qemu(socketserver.StreamRequestHandler):
 
 def test_commands() -> None:
     with (
-        monitor.make_monitor() as made,
-        socketserver.UnixStreamServer(str(made.path), Qemu) as server,
+        TemporaryDirectory(prefix="qemu-") as folder,
+        socketserver.UnixStreamServer(f"{folder}/monitor", Qemu) as server,
     ):
         threading.Thread(target=server.serve_forever).start()
+        ask = functools.partial(monitor.pass_command, Path(folder) / "monitor")
         try:
-            made.pass_command("stage: nothing to do")
-            made.pass_command("monitor: device_del dimm0")
-            made.pass_command("monitor: device_add pc-dimm,id=dimm1")
+            ask("stage: nothing to do")
+            ask("monitor: device_del dimm0")
+            ask("monitor: device_add pc-dimm,id=dimm1")
             with pytest.raises(errors.UserError, match=r"QEMU refuses 'unknown': Error: unknown"):
-                made.pass_command("monitor: unknown")
+                ask("monitor: unknown")
         finally:
             server.shutdown()
     assert told == ["device_del dimm0", *["device_add pc-dimm,id=dimm1"] * 2, "unknown"]
