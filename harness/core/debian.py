@@ -117,10 +117,12 @@ class Apt:
         raise NotOffered(f"Debian ({', '.join(suites)}) does not offer {package}")
 
     def fetch(self, package: str, version: str) -> Path:
+        """Fetch a package and return the folder that it is unpacked to."""
         command = ["apt-get", *self.options, "download", f"{package}={version}"]
         run(command, f"fetching {package}", cwd=self.folder)
-        [file] = self.folder.glob("*.deb")
-        return file
+        [file], into = self.folder.glob("*.deb"), self.folder / "package"
+        run(["dpkg-deb", "--extract", file, into], f"unpacking {package}")
+        return into
 
     def fetch_with_dependencies(self, packages: Sequence[str]) -> list[Path]:
         """Fetch packages and their dependencies that are not installed, and return the files."""

@@ -89,11 +89,9 @@ def unpack_package(apt: Apt, made: Path, package: str, suites: Sequence[str]) ->
     """
     found = apt.find_version(package, suites)
     announce(f"fetching {package} {found} (160 MB)")
-    deb = apt.fetch(package, found)
+    archive = apt.fetch(package, found) / f"usr/src/{package}.tar.xz"
     announce(f"unpacking {package} (1.7 GB)")
-    run(["dpkg-deb", "--extract", deb, apt.folder / "package"], "unpacking the package")
     made.mkdir()
-    archive = apt.folder / f"package/usr/src/{package}.tar.xz"
     run(["tar", "-C", made, "--strip-components=1", "-xf", archive], "unpacking the source")
     announce(f"committing {package} to git")
     git(made, "init", "-q")
@@ -132,12 +130,11 @@ def fetch_config(options: Options) -> Path:
                 apt = Apt(fetched)
                 found = apt.find_version(CONFIG_PACKAGE, SUITES, TAG[1:].replace("-", "~"))
                 announce(f"fetching {CONFIG_PACKAGE} {found}")
-                deb = apt.fetch(CONFIG_PACKAGE, found)
+                packed = apt.fetch(CONFIG_PACKAGE, found) / CONFIG_FILE
             except UserError as error:
                 told = f"Debian's configuration: {error}; CONFIG=default does without it"
                 raise type(error)(told) from None
-            run(["dpkg-deb", "--extract", deb, fetched / "package"], "unpacking the package")
-            text = lzma.decompress((fetched / "package" / CONFIG_FILE).read_bytes()).decode()
+            text = lzma.decompress(packed.read_bytes()).decode()
             new.write_text(f"# {CONFIG_PACKAGE} {found}\n{text}")
     return kept
 
