@@ -17,10 +17,10 @@ from harness.kernel.tree import Trees, apply_patch, open_scratch
 SUITES = ("sid", "trixie-backports")
 
 
-def prepare_stable(options: Options) -> Path:
-    """Return the repository of the stable kernel, and fetch it into build/source-stable if needed.
+def check_stable(options: Options, trees: Trees, patches: list[Path]) -> list[str]:
+    """Apply the patches to the stable kernel, and return the warnings of what they touch there.
 
-    Raises NotOffered when Debian no longer has it, UserError when it cannot be fetched.
+    It is fetched into build/source-stable once. Raises NotOffered when Debian no longer has it.
     """
     folder = options.build / "source-stable"
     if not folder.exists():
@@ -28,15 +28,9 @@ def prepare_stable(options: Options) -> Path:
         with scratch(options.build / "apt.tmp") as fetched, replace(folder) as new:
             new.mkdir()
             source.unpack_package(Apt(fetched), new / "base", source.PACKAGE, SUITES)
-    return folder / "base"
-
-
-def check_stable(options: Options, trees: Trees, patches: list[Path]) -> list[str]:
-    """Apply the patches to the stable kernel, and return the warnings of what they touch there."""
-    repository = prepare_stable(options)
-    release = source.read_version((repository / "Makefile").read_text())
+    release = source.read_version((folder / "base/Makefile").read_text())
     announce(f"applying the series to {release}")
-    with open_scratch(repository, repository.parent / "stable") as where:
+    with open_scratch(folder / "base", folder / "stable") as where:
         for patch in patches:
             apply_patch(where, patch, advice="rebase it")
         git(where, "sparse-checkout", "disable")

@@ -4,7 +4,6 @@
 Guests of more than 4 GiB: on x86-64 and arm64 only the highest zone of a node is deferred.
 """
 
-import dataclasses
 import re
 from functools import partial
 from pathlib import Path
@@ -84,14 +83,6 @@ GAP = re.compile(r"Freeing unused kernel image \(\w+/\w+ gap\) memory: (\d+)K")
 AVAILABLE = re.compile(r"Memory: (\d+)K/\d+K available")
 
 ONE_CPU = re.compile(r"Brought up \d+ nodes?, 1 CPU$", re.M)
-
-
-def count_boot(cpus: int = 2, nodes: int = 1) -> Boot:
-    """Return a boot that only tells of its zones.
-
-    Where KASLR puts the kernel decides whether one or two pages more are managed.
-    """
-    return dataclasses.replace(use_memory("nokaslr", "boot-memory", nodes=nodes), cpus=cpus)
 
 
 def read_zones(console: str) -> tuple[list[str], int]:
