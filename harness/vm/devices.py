@@ -13,10 +13,9 @@ MEMMAP_GIB = STRUCT_PAGE / PAGE
 
 @dataclass(frozen=True)
 class Device:
-    """A namespace: its name in tables, driver, mode in ndctl, alignment in MiB, and NUMA node."""
+    """A namespace: its name in tables, mode in ndctl, alignment in MiB, and NUMA node."""
 
     name: str
-    driver: str
     mode: str
     align_mib: int
     node: int = 0
@@ -38,9 +37,9 @@ class Device:
 
 
 DEVICES = (
-    Device("nd_pmem", "nd_pmem", "fsdax", 2),
-    Device("dax_pmem", "dax_pmem", "devdax", 2),
-    Device("dax_pmem-1G", "dax_pmem", "devdax", 1024),
+    Device("nd_pmem", "fsdax", 2),
+    Device("dax_pmem", "devdax", 2),
+    Device("dax_pmem-1G", "devdax", 1024),
 )
 # One device of each driver.
 PAIR = DEVICES[:2]

@@ -49,9 +49,7 @@ ALONE = ("bound_by_one_cpu", "bound_from_a_cpuset", "bound_nicely", "with_memmap
 
 def list_fsdax(*nodes: int) -> tuple[Device, ...]:
     """Return a device on each of these nodes, otherwise all alike."""
-    return tuple(
-        Device(f"nd_pmem-{index}", "nd_pmem", "fsdax", 2, node) for index, node in enumerate(nodes)
-    )
+    return tuple(Device(f"nd_pmem-{n}", "fsdax", 2, node) for n, node in enumerate(nodes))
 
 
 def find_helpers(console: str) -> dict[str, list[tuple[int, ...]]]:
