@@ -54,31 +54,6 @@ def unpack_packages(options: Options) -> Path:
     return kept
 
 
-def collect_needed(root: Path, program: Path) -> dict[str, bytes]:
-    """Return the dynamic loader and the shared libraries of a program, from the packages in root.
-
-    Their names are the paths at which the loader looks for them.
-    """
-    files: dict[str, bytes] = {}
-    todo = [program]
-    while todo:
-        header = run(["readelf", "-dlW", todo.pop()], "readelf")
-        for name in re.findall(
-            r"(?:Shared library: \[|program interpreter: /lib/)([^]]+)\]", header
-        ):
-            if f"lib/{name}" in files:
-                continue
-            found = [*root.glob(f"lib/**/{name}"), *root.glob(f"usr/lib/**/{name}")]
-            if not found:
-                raise UserError(
-                    f"{name}, which {program.name} needs, is in none of the packages under {root}: "
-                    "remove that folder and run it again"
-                )
-            files[f"lib/{name}"] = found[0].read_bytes()
-            todo.append(found[0])
-    return files
-
-
 def collect_programs(options: Options) -> dict[str, bytes]:
     """Return programs and libraries, by path in the guest; Raises UserError if one is missing."""
     if options.arch == "x86_64":
@@ -92,5 +67,7 @@ def collect_programs(options: Options) -> dict[str, bytes]:
             root / folder / name for folder in FOLDERS if (root / folder / name).exists()
         )
         files[f"bin/{name}"] = program.read_bytes()
-        files |= collect_needed(root, program)
+    # The loader, too, is looked for in /lib.
+    libraries = [*root.glob("lib/*/*.so*"), *root.glob("usr/lib/*/*.so*")]
+    files |= {f"lib/{one.name}": one.read_bytes() for one in libraries if one.exists()}
     return files
