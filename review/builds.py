@@ -13,10 +13,8 @@ from cells import kunit
 from cells.boots import Boot, boot_once
 from cells.compile import EVERY_TEST, X86_64
 from cells.warnings import find_warnings
+from harness.core import Options, announce, git, say
 from harness.core.cache import digest, digest_harness, keep
-from harness.core.command import git
-from harness.core.options import Options
-from harness.core.progress import announce, say
 from harness.kernel.config import MEASURED, KernelConfig, configure, turn_on
 from harness.kernel.images import build_kernel
 from harness.kernel.toolchain import count_lines

@@ -11,10 +11,8 @@ from pathlib import Path
 
 from cells.compile import list_touched
 from cells.warnings import find_added, strip_lines
+from harness.core import Options, announce, run
 from harness.core.cache import scratch
-from harness.core.command import run
-from harness.core.options import Options
-from harness.core.progress import announce
 from harness.kernel.tree import Trees
 
 # A semantic patch may take this long over one file.

@@ -12,12 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness.core import Options, UserError, announce, git, run, run_stage, say
 from harness.core.cache import digest, replace
-from harness.core.command import git, run
-from harness.core.errors import UserError
-from harness.core.options import Options
-from harness.core.progress import announce, say
-from harness.core.stages import run_stage
 from harness.kernel.export import COVER, SHORTLOG, is_rfc, read_subject
 from harness.kernel.source import borrow_objects
 from harness.kernel.topics import SERIES, list_files, list_topics

@@ -11,10 +11,7 @@ from pathlib import Path
 
 from cells.compile import X86_64, add_zone_device, compile_both, list_touched
 from cells.warnings import find_added, strip_lines
-from harness.core.command import git, run
-from harness.core.errors import UserError
-from harness.core.options import Options
-from harness.core.progress import announce
+from harness.core import Options, UserError, announce, git, run
 from harness.kernel.tree import Trees
 
 CHECKPATCH = "--strict --codespell --no-signoff --terse --no-summary --show-types"

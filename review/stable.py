@@ -4,12 +4,9 @@
 from pathlib import Path
 
 from cells.compile import X86_64, Compilation, add_zone_device
+from harness.core import Options, announce, git, need_disk
 from harness.core.cache import replace, scratch
-from harness.core.command import git
 from harness.core.debian import Apt
-from harness.core.folders import need_disk
-from harness.core.options import Options
-from harness.core.progress import announce
 from harness.kernel import source
 from harness.kernel.tree import Trees, apply_patch, open_scratch
 

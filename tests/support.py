@@ -19,12 +19,9 @@ import pytest
 
 from cells import boots, peers, sanitizers
 from harness.bench.measure import measure_boot
+from harness.core import ROOT, Options, make_environment, say
 from harness.core.architectures import get_machine
-from harness.core.command import make_environment
 from harness.core.debian import NotOffered
-from harness.core.folders import ROOT
-from harness.core.options import Options
-from harness.core.progress import say
 from harness.kernel import images
 from harness.kernel.config import BOOTED, MEASURED, KernelConfig
 from harness.kernel.source import fetch_config

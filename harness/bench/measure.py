@@ -11,14 +11,9 @@ from pathlib import Path
 
 from harness.bench.report import format_table, name_how
 from harness.bench.whole import boot_cases
+from harness.core import ROOT, Options, UserError, announce, compile_program, run_stage, say
 from harness.core.cache import remove, replace
-from harness.core.command import compile_program
 from harness.core.cpu import describe_cpu
-from harness.core.errors import UserError
-from harness.core.folders import ROOT
-from harness.core.options import Options
-from harness.core.progress import announce, say
-from harness.core.stages import run_stage
 from harness.kernel.images import Kernel, build_pair
 from harness.kernel.tree import apply_series
 from harness.vm import console

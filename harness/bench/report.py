@@ -6,7 +6,7 @@ import statistics
 from typing import Any
 
 from harness.bench.whole import format_whole
-from harness.core.errors import UserError
+from harness.core import UserError
 
 JIFFIES = 2
 # What the reader of a table must know, by the accelerator.

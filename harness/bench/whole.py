@@ -9,11 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.core.command import run
+from harness.core import Options, UserError, announce, run, say
 from harness.core.cpu import read_cpu_times
-from harness.core.errors import UserError
-from harness.core.options import Options
-from harness.core.progress import announce, say
 from harness.kernel.images import Kernel
 from harness.vm.console import PRINTK, REBIND, read_message, split_console
 from harness.vm.devices import DEVICES, Device

@@ -9,10 +9,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.core import ROOT, Options, UserError
 from harness.core.architectures import ARM64, X86_64
-from harness.core.errors import UserError
-from harness.core.folders import ROOT
-from harness.core.options import Options
 from harness.kernel.source import fetch_config
 from harness.kernel.toolchain import Toolchain
 

@@ -10,11 +10,7 @@ import re
 import shutil
 from pathlib import Path
 
-from harness.core.command import git
-from harness.core.errors import UserError
-from harness.core.options import Options
-from harness.core.progress import say
-from harness.core.stages import run_stage
+from harness.core import Options, UserError, git, run_stage, say
 from harness.kernel import source
 from harness.kernel.topics import SERIES, list_files, list_topics, name_branch
 from harness.kernel.tree import make_key, record_key

@@ -9,13 +9,9 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.core import ROOT, Options, announce, git, need_disk, run_stage, say
 from harness.core.architectures import get_machine
 from harness.core.cache import drop_others, keep
-from harness.core.command import git
-from harness.core.folders import ROOT, need_disk
-from harness.core.options import Options
-from harness.core.progress import announce, say
-from harness.core.stages import run_stage
 from harness.kernel.config import BOOTED, MEASURED, NATIVE, KernelConfig, configure
 from harness.kernel.toolchain import count_lines, need_tools
 from harness.kernel.tree import Trees, apply_patch, apply_series, checkout_commit

@@ -10,10 +10,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from harness.core.command import git
-from harness.core.errors import UserError
-from harness.core.options import Options
-from harness.core.progress import announce
+from harness.core import Options, UserError, announce, git
 from harness.kernel.topics import list_files, list_topics
 from harness.kernel.tree import apply_patch, checkout_commit, open_scratch
 

@@ -12,14 +12,9 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness.core import Options, UserError, announce, git, need_disk, run, run_stage, say
 from harness.core.cache import digest, replace, scratch
-from harness.core.command import git, run
 from harness.core.debian import Apt, NotOffered
-from harness.core.errors import UserError
-from harness.core.folders import need_disk
-from harness.core.options import Options
-from harness.core.progress import announce, say
-from harness.core.stages import run_stage
 
 RELEASE = "7.3"
 TAG = "v7.3-rc7"

@@ -9,11 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.core import Options, UserError, run, say
 from harness.core.architectures import X86_64, Architecture
-from harness.core.command import run
-from harness.core.errors import UserError
-from harness.core.options import Options
-from harness.core.progress import say
 
 SECONDS = 15
 

@@ -7,8 +7,7 @@ topics. Each applies on top of the one listed before it.
 
 from pathlib import Path
 
-from harness.core.errors import UserError
-from harness.core.folders import ROOT
+from harness.core import ROOT, UserError
 
 SERIES = ROOT / "series"
 

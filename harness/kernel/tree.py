@@ -13,12 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.core import Options, UserError, announce, git, run_stage
 from harness.core.cache import digest
-from harness.core.command import git
-from harness.core.errors import UserError
-from harness.core.options import Options
-from harness.core.progress import announce
-from harness.core.stages import run_stage
 from harness.kernel import source
 from harness.kernel.topics import SERIES, list_files, list_topics, name_branch
 

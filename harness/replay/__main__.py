@@ -3,8 +3,7 @@
 
 import sys
 
-from harness.core.options import Options
-from harness.core.stages import run_stage
+from harness.core import Options, run_stage
 from harness.replay.device import DEVICE
 from harness.replay.drain import note_peer_drain
 from harness.replay.record import REPLAYS

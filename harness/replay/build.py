@@ -14,13 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from harness.core import ROOT, Options, UserError, announce, run
 from harness.core.architectures import ARM64, LLVM, X86_64
 from harness.core.cache import digest, drop_others
-from harness.core.command import run
-from harness.core.errors import UserError
-from harness.core.folders import ROOT
-from harness.core.options import Options
-from harness.core.progress import announce
 from harness.kernel.config import (
     MEASURED,
     WITH_KMSAN,

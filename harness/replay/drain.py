@@ -9,10 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.core.command import run
-from harness.core.errors import UserError
-from harness.core.options import Options
-from harness.core.progress import say
+from harness.core import Options, UserError, run, say
 
 FUNCTION = "memmap_init_zone_device"
 # What the series' threads run.

@@ -11,12 +11,9 @@ from pathlib import Path
 
 from harness.bench.measure import run_bench
 from harness.bench.report import make_label
+from harness.core import Options, UserError, run_stage, say
 from harness.core.cache import replace
 from harness.core.cpu import describe_cpu
-from harness.core.errors import UserError
-from harness.core.options import Options
-from harness.core.progress import say
-from harness.core.stages import run_stage
 from harness.replay.bind import BIND
 from harness.replay.boot import BOOT, ONLINE
 from harness.replay.copy import COPY

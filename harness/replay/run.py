@@ -8,13 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.core import ROOT, Options, UserError, announce, git, run, say
 from harness.core.cache import digest, replace, scratch
-from harness.core.command import git, run
 from harness.core.cpu import describe_cpu, read_cpu_times
-from harness.core.errors import UserError
-from harness.core.folders import ROOT
-from harness.core.options import Options
-from harness.core.progress import announce, say
 from harness.kernel import tree
 from harness.kernel.peer import prepare_peer
 from harness.kernel.toolchain import need_tools

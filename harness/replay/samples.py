@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from harness.core.folders import ROOT
+from harness.core import ROOT
 
 RESULTS = ROOT / "results"
 Result = dict[str, Any]

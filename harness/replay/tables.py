@@ -18,11 +18,7 @@ from pathlib import Path
 
 from harness.bench.report import select_values
 from harness.bench.whole import list_medians
-from harness.core.errors import UserError
-from harness.core.folders import ROOT
-from harness.core.options import Options
-from harness.core.progress import say
-from harness.core.stages import run_stage
+from harness.core import ROOT, Options, UserError, run_stage, say
 from harness.kernel.export import COVER, is_rfc, read_subject
 from harness.kernel.topics import SERIES, list_files, list_topics
 from harness.replay.bind import PARTS

@@ -10,12 +10,8 @@ import dataclasses
 import os
 from pathlib import Path
 
+from harness.core import ROOT, Options, UserError, announce, compile_program, run, say
 from harness.core.cache import drop_others, keep
-from harness.core.command import compile_program, run
-from harness.core.errors import UserError
-from harness.core.folders import ROOT
-from harness.core.options import Options
-from harness.core.progress import announce, say
 from harness.kernel.images import Kernel
 from harness.vm.guest import Guest, boot_guest, check_qemu
 

@@ -10,8 +10,7 @@ import sys
 from pathlib import Path
 
 from harness.bench.measure import make_guest
-from harness.core.options import Options, read_options
-from harness.core.stages import run_program
+from harness.core import Options, read_options, run_program
 from harness.kernel.config import NATIVE
 from harness.kernel.images import Kernel
 from harness.vm import shell

@@ -15,11 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.core import ROOT, UserError, announce, compile_program, run, spawn
 from harness.core.architectures import get_machine
-from harness.core.command import compile_program, run, spawn
-from harness.core.errors import UserError
-from harness.core.folders import ROOT
-from harness.core.progress import announce
 from harness.kernel.images import Kernel
 from harness.vm.console import DONE, FAILED, STAGE, is_splat, read_message
 from harness.vm.devices import MEMMAP_GIB, Device

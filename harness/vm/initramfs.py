@@ -6,12 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from harness.core import ROOT, Options, announce, compile_program, run, run_stage
 from harness.core.cache import replace
-from harness.core.command import compile_program, run
-from harness.core.folders import ROOT
-from harness.core.options import Options
-from harness.core.progress import announce
-from harness.core.stages import run_stage
 from harness.kernel.config import BOOTED
 from harness.kernel.tree import apply_series
 from harness.vm.userland import collect_programs, find_program

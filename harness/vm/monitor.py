@@ -6,7 +6,7 @@ import socket
 import time
 from pathlib import Path
 
-from harness.core.errors import UserError
+from harness.core import UserError
 
 ASKED = "monitor: "
 TRIES = 50

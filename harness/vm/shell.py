@@ -12,12 +12,7 @@ import termios
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.core.command import spawn
-from harness.core.errors import UserError
-from harness.core.folders import lock_build
-from harness.core.options import read_options
-from harness.core.progress import announce
-from harness.core.stages import run_program
+from harness.core import UserError, announce, lock_build, read_options, run_program, spawn
 from harness.kernel.config import BOOTED
 from harness.kernel.images import Kernel, build_kernel
 from harness.kernel.tree import apply_series

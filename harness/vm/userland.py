@@ -9,12 +9,9 @@ import re
 import shutil
 from pathlib import Path
 
+from harness.core import Options, UserError, announce, run
 from harness.core.cache import drop_others, keep, scratch
-from harness.core.command import run
 from harness.core.debian import Apt, find_codename
-from harness.core.errors import UserError
-from harness.core.options import Options
-from harness.core.progress import announce
 
 PROGRAMS = ("busybox", "ndctl", "daxctl")
 PACKAGES = ("busybox-static", "ndctl", "daxctl")

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from cells.boots import Boot
-from harness.core.options import Options
+from harness.core import Options
 from harness.kernel.config import BOOTED, MEASURED, KernelConfig
 from harness.vm.initramfs import SELFTESTS
 from harness.vm.userland import find_program, pack_programs

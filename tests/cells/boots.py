@@ -8,9 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from cells import ktap
-from harness.core.folders import ROOT
-from harness.core.options import Options
-from harness.core.progress import announce, say
+from harness.core import ROOT, Options, announce, say
 from harness.kernel.config import MEASURED, KernelConfig
 from harness.kernel.images import Kernel
 from harness.vm.accel import choose_accel

@@ -8,11 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from cells.warnings import find_added, find_warnings
-from harness.core import architectures
-from harness.core.command import git
-from harness.core.errors import UserError
-from harness.core.options import Options
-from harness.core.progress import say
+from harness.core import Options, UserError, architectures, git, say
 from harness.kernel.config import KernelConfig, configure
 from harness.kernel.toolchain import Toolchain, need_tools
 from harness.kernel.tree import Trees

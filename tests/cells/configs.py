@@ -2,9 +2,7 @@
 """`make config CELL=NAME`: the kernel configuration of a test cell, its fragments merged."""
 
 from cells import boot_memory, compile, demotion, kunit, peers, sanitizers
-from harness.core.errors import UserError
-from harness.core.options import read_options
-from harness.core.stages import run_program
+from harness.core import UserError, read_options, run_program
 from harness.kernel.config import BOOTED, LIKE_DEBIAN, KernelConfig
 from harness.replay import bind, boot, build, copy
 from harness.replay import demotion as replay_demotion

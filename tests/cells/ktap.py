@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.core.command import run
-from harness.core.errors import UserError
+from harness.core import UserError, run
 
 # What begins a stream, also one of kselftest_harness.h.
 VERSION = re.compile(r"K?TAP version \d+")

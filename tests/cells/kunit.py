@@ -13,11 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cells import ktap
+from harness.core import Options, UserError, announce, need_disk, say
 from harness.core.architectures import ARM64, I386, UML, X86_64, Architecture
-from harness.core.errors import UserError
-from harness.core.folders import need_disk
-from harness.core.options import Options
-from harness.core.progress import announce, say
 from harness.kernel.config import FRAGMENT_FOLDER, KernelConfig, configure, turn_on
 from harness.kernel.toolchain import Toolchain, count_lines, make_variables, need_tools
 from harness.vm.console import is_splat

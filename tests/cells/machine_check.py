@@ -14,9 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from cells import boots, demotion
-from harness.core.command import run
-from harness.core.errors import UserError
-from harness.core.options import Options
+from harness.core import Options, UserError, run
 from harness.kernel.images import Kernel
 
 SCRIPT = "machine-check"

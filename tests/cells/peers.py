@@ -10,10 +10,8 @@ from pathlib import Path
 
 from cells.boots import Boot
 from cells.demotion import BOOT as DEMOTION
+from harness.core import Options, announce, git, run
 from harness.core.cache import drop_others, keep
-from harness.core.command import git, run
-from harness.core.options import Options
-from harness.core.progress import announce
 from harness.kernel.config import turn_on
 from harness.kernel.toolchain import Toolchain
 from harness.vm.console import list_messages

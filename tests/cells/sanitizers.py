@@ -12,8 +12,8 @@ from pathlib import Path
 
 from cells import kunit
 from cells.compile import list_touched
+from harness.core import run
 from harness.core.architectures import LLVM
-from harness.core.command import run
 from harness.kernel.config import MEASURED, WITH_KMSAN, KernelConfig, turn_on
 from harness.kernel.images import Kernel
 from harness.kernel.toolchain import Toolchain

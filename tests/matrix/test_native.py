@@ -11,9 +11,7 @@ import pytest
 
 from harness.bench.measure import measure_boot
 from harness.bench.whole import read_values
-from harness.core.command import run, spawn
-from harness.core.errors import UserError
-from harness.core.folders import ROOT
+from harness.core import ROOT, UserError, run, spawn
 from harness.kernel.config import NATIVE
 from harness.kernel.images import Kernel, build_kernel, patch_trees
 from harness.vm.accel import find_kvm

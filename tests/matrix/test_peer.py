@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.core.errors import UserError
-from harness.core.folders import ROOT
+from harness.core import ROOT, UserError
 from harness.kernel.peer import prepare_peer
 from harness.replay.device import PROGRAM
 from harness.replay.drain import note_peer_drain

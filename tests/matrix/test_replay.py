@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.core.command import run
-from harness.core.errors import UserError
+from harness.core import UserError, run
 from harness.replay import boot, build, copy, demotion
 from harness.replay.device import PROGRAM
 from harness.replay.drain import CHUNK, find_undrained

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.core.folders import ROOT
+from harness.core import ROOT
 from harness.kernel.toolchain import compile_like_mm_init
 from harness.replay import build
 from harness.replay.device import PROGRAM

@@ -10,8 +10,7 @@ import pytest
 from cells.boot_memory import compare_zones, read_zones
 from harness.bench import measure
 from harness.bench.measure import Setup
-from harness.core import errors
-from harness.core.options import read_options
+from harness.core import errors, read_options
 from harness.kernel.images import Kernel
 
 BOOT = """\

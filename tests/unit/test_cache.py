@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.core import cache
-from harness.core.folders import ROOT
+from harness.core import ROOT, cache
 
 
 def test_replace_keeps_the_old_one_when_the_block_fails(tmp_path: Path) -> None:

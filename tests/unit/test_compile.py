@@ -8,9 +8,7 @@ import pytest
 
 from cells import warnings
 from cells.compile import ARM64, I386, X86_64, Compilation
-from harness.core.command import make_environment
-from harness.core.errors import UserError
-from harness.core.options import Options, read_options
+from harness.core import Options, UserError, make_environment, read_options
 from harness.kernel.config import KernelConfig
 from harness.kernel.toolchain import compile_like_mm_init, make_variables
 from harness.kernel.tree import Trees

@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from cells import compile, configs, kunit
+from harness.core import ROOT, UserError, read_options
 from harness.core.architectures import ARCHITECTURES, GUESTS
-from harness.core.errors import UserError
-from harness.core.folders import ROOT
-from harness.core.options import read_options
 from harness.kernel import config
 from harness.kernel.toolchain import Toolchain
 from harness.replay import build

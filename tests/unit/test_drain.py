@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.core.errors import UserError
+from harness.core import UserError
 from harness.replay.drain import find_undrained
 from support import need
 

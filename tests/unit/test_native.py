@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from harness.bench import whole
-from harness.core import errors
-from harness.core.options import read_options
+from harness.core import errors, read_options
 from harness.kernel.images import Kernel
 from harness.vm import console, guest
 from harness.vm.devices import PAIR

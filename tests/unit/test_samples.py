@@ -12,8 +12,7 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-from harness.core.errors import UserError
-from harness.core.options import Options, read_options
+from harness.core import Options, UserError, read_options
 from harness.replay import boot, demotion, device, plot, record, run, samples
 
 # If the form of a table changes, take a record that was made since.

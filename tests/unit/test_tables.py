@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.core.errors import UserError
-from harness.core.folders import ROOT
+from harness.core import ROOT, UserError
 from harness.replay import tables
 from harness.replay.samples import RESULTS
 
