@@ -29,14 +29,10 @@ class Trees:
 
 @dataclass(frozen=True)
 class Patch:
-    """One patch of the series: its file and its commit."""
+    """One patch of the series: its topic and number, and its commit."""
 
-    patch: Path
+    name: str
     commit: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.patch.parent.name}/{self.patch.name[:4]}"
 
 
 def record_key(worktrees: Path, key: str) -> None:
@@ -156,7 +152,8 @@ def list_patches(worktrees: Path, series: Path = SERIES) -> list[Patch]:
     """Return the patches of series/ in order; apply_series() must have made the branch."""
     commits = git(worktrees / "base", "rev-list", "--reverse", "base..series").split()
     mails = [patch for topic in list_topics(series) for patch in list_files(topic)]
-    return [Patch(*fields) for fields in zip(mails, commits, strict=True)]
+    names = [f"{mail.parent.name}/{mail.name[:4]}" for mail in mails]
+    return [Patch(*fields) for fields in zip(names, commits, strict=True)]
 
 
 if __name__ == "__main__":
