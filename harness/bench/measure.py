@@ -40,18 +40,6 @@ class Setup:
     qemu: str
     boots: int
 
-    def describe(self, options: Options) -> dict[str, object]:
-        """Return the head of samples.json."""
-        return {
-            "date": time.strftime("%Y-%m-%d"),
-            "arch": options.arch,
-            "accelerator": self.accelerator,
-            "times": name_how(self.accelerator),
-            "cpu": describe_cpu(),
-            "qemu": self.qemu,
-            "gib": options.gib,
-        }
-
 
 def make_setup(options: Options) -> Setup:
     qemu = "" if options.accel == "native" else check_qemu(options.arch)
@@ -152,7 +140,14 @@ def run_bench(options: Options) -> Path:
     folder = options.name_result("bench")
     failed: list[str] = []
     with keep_consoles(folder) as new:
-        samples = setup.describe(options) | {
+        samples: dict[str, object] = {
+            "date": time.strftime("%Y-%m-%d"),
+            "arch": options.arch,
+            "accelerator": setup.accelerator,
+            "times": name_how(setup.accelerator),
+            "cpu": describe_cpu(),
+            "qemu": setup.qemu,
+            "gib": options.gib,
             "pages": count_pages(devices, options.gib),
             "rebinds": options.rebinds,
             "boots": boot_all(options, setup, new),
