@@ -16,13 +16,6 @@ from support import Builder
 sys.dont_write_bytecode = True
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of the real trees as cells of the matrix."""
-    for item in items:
-        if "builder" in getattr(item, "fixturenames", ()):
-            item.add_marker("cell")
-
-
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print a line for each cell in order, above the counts that pytest prints.
 
@@ -30,7 +23,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """
     cells: dict[str, list[pytest.TestReport]] = {}
     for one in itertools.chain(*terminalreporter.stats.values()):
-        if isinstance(one, pytest.TestReport) and "cell" in one.keywords:
+        if isinstance(one, pytest.TestReport) and not one.nodeid.startswith("tests/unit/"):
             cells.setdefault(one.nodeid, []).append(one)
     if cells:
         terminalreporter.section("the matrix")
