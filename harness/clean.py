@@ -14,6 +14,11 @@ from harness.kernel.tree import check_work
 
 
 def clean_build(build: Path) -> None:
+    """Remove the build folder.
+
+    Raises UserError for a folder that is not the harness's or holds the checkout, one that another
+    run is using, and one with work on branch `series` that series/ lacks, or with what b4 sent.
+    """
     if not build.exists():
         say(f"{build} is not there: nothing to do")
         return

@@ -114,7 +114,11 @@ def make_environment_anew(build: Path) -> None:
 
 
 def provide(what: str, options: Options) -> None:
-    # The guests would get the compiler and the programs of this host.
+    """Install what a target needs and this machine lacks.
+
+    Raises UserError when something cannot be installed, and on a host that is not x86-64, whose
+    compiler and programs the guests would get.
+    """
     if what not in WITHOUT_KERNEL and os.uname().machine != "x86_64":
         raise UserError(
             f"this host is {os.uname().machine}: kernels are built on x86-64 hosts only"

@@ -103,7 +103,12 @@ class Builder:
     def rebind(
         self, name: str, options: Options, config: KernelConfig | None = None
     ) -> tuple[dict[str, Times], str]:
-        """Boot base or series, rebind each device three times; return the times and the console."""
+        """Boot base or series of an architecture, and rebind each device three times.
+
+        Returns the times, and what the console showed.
+
+        Raises UserError unless each was bound so often, and all else is as it should be.
+        """
         few = replace(options, rebinds=3)
         need_memory(few.gib, list_devices(few.arch))
         kernel = self.kernel(name, config or BOOTED[few.arch])

@@ -129,8 +129,8 @@ def boot_all(options: Options, setup: Setup, logs: Path) -> list[dict[str, objec
 def run_bench(options: Options) -> Path:
     """Build what is needed, boot both kernels in turn, and write and print what they tell.
 
-    The folder of samples.json and the consoles appears whole or not at all; the table is added to
-    it. Returns the folder.
+    The folder of samples.json and the consoles appears whole or not at all; the table is
+    added to it. Returns the folder. Raises UserError when a build or a boot fails.
     """
     options = choose_native(options)
     devices = list_devices(options.arch)

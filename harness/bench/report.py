@@ -35,7 +35,7 @@ def select_values(samples: dict[str, Any], kernel: str, device: str, kind: str) 
     """Return the times of one kind (first, memmap or bind) from all boots of a kernel, in ms.
 
     On an overloaded host the guest's jiffies jump, and a memmap seems to take longer than its whole
-    bind. Such rebinds are left out.
+    bind. Such rebinds are left out. Raises UserError when none is left.
     """
     devices: list[dict[str, Any]] = [
         boot["devices"][device] for boot in samples["boots"] if boot["kernel"] == kernel

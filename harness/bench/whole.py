@@ -57,7 +57,10 @@ def list_cases(rebinds: int) -> list[Case]:
 
 
 def read_values(text: str, release: str) -> dict[str, list[float]]:
-    """Return what a whole console tells, by name: times in ms, and ticks per second."""
+    """Return what a whole console tells, by name: times in ms, and ticks per second.
+
+    Raises BadConsole as split_console() does.
+    """
     found: dict[str, list[float]] = {}
 
     def add(name: str, value: float) -> None:

@@ -45,7 +45,8 @@ def spawn(
     """Start command, and end it and all that it started when the block ends.
 
     make gets PATIENCE seconds to clean up. If this process dies, the kernel ends command. Its
-    output, stdout and stderr together, is a pipe. env adds to its environment.
+    output, stdout and stderr together, is a pipe. env adds to its environment. Raises UserError
+    when the program is not installed.
     """
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     prctl = ctypes.CDLL(None).prctl
@@ -82,8 +83,9 @@ def run(
 ) -> str:
     """Run command and return its output, stdout and stderr together.
 
-    It also goes to log, if given, and line by line to progress. env adds to the environment. A
-    status that is not in fine is an error, which names what, and the most telling line.
+    The output also goes to log, if given, and each line of it to progress. env adds to the
+    environment. Raises UserError when the command ends with a status that is not in fine. The
+    message names what, the most telling line of the output, and the log.
     """
     lines: list[str] = []
     kept = (log or Path(os.devnull)).open("w", errors="replace")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 
 class UserError(Exception):
-    """A failure that the user can act on. Whatever builds, runs or reads something can raise it.
+    """A failure that the user can act on.
 
     Its text is one line that says what to do. `shown` holds lines to print before it.
     """

@@ -51,7 +51,11 @@ def mark_build(build: Path) -> None:
 
 @contextlib.contextmanager
 def lock_build(build: Path) -> Iterator[None]:
-    """Lock the build folder for this process."""
+    """Lock the build folder for this process.
+
+    Raises UserError when another process holds the lock; the message names that process. Raises
+    UserError when mark_build() refuses the folder.
+    """
     mark_build(build)
     with (build / "lock").open("a+") as lock:
         try:

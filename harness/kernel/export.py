@@ -48,7 +48,8 @@ def is_rfc(topic: Path) -> bool:
 def export_topics(repository: Path, stack: list[Path]) -> None:
     """Write the patches of each topic's folder in stack from the branches of repository.
 
-    Nothing is written if a topic has no commits, or does not start where the one before it ends.
+    Raises UserError when a topic has no commits or does not start where the one before it ends.
+    Nothing is written then.
     """
     start, made = "base", {}
     for topic in stack:

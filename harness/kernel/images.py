@@ -42,7 +42,11 @@ class Kernel:
 def build_kernel(
     options: Options, name: str, source: Path, config: KernelConfig = MEASURED
 ) -> Kernel:
-    """Return the kernel of the worktree source, and build it unless a finished one has its key."""
+    """Return the kernel of the worktree source, and build it unless a finished one has its key.
+
+    Raises UserError when a tool is missing, a line of the configuration vanishes, or the build
+    fails.
+    """
     need_tools(config.tools.missing())
     label = f"{name}+{config.name}" if config.name else name
     what, arch = f"the {label} kernel", config.tools.architecture.name

@@ -25,7 +25,7 @@ def list_mboxes(where: Path) -> list[Path]:
     """Return the files with patches in their order.
 
     Looks in this order: a single file; the topics that a file `stack` lists; patches and mboxes in
-    the folder; *.patch in its subfolders.
+    the folder; *.patch in its subfolders. Raises UserError as list_topics() does.
     """
     if where.is_file():
         return [where]
@@ -64,7 +64,11 @@ def split_mails(where: Path, into: Path) -> dict[Path, str]:
 
 
 def apply_mails(base: Path, where: Path) -> str:
-    """Apply the patches in where to the base; return the commit, the same for the same patches."""
+    """Apply the patches in where to the base and return the commit, the same for the same patches.
+
+    Raises UserError when a patch does not apply; the message names it. Raises UserError as
+    split_mails() does.
+    """
     with (
         tempfile.TemporaryDirectory() as folder,
         open_scratch(base, base.parent / "peer.tmp") as scratch,
@@ -89,7 +93,11 @@ def find_peer(options: Options, base: Path) -> str:
 
 
 def prepare_peer(options: Options, worktrees: Path) -> Path | None:
-    """Return the peer's worktree below worktrees, None if PEER= is not set."""
+    """Return the peer's worktree below worktrees, None if PEER= is not set.
+
+    Raises UserError when PEER= names neither patches that apply nor a commit, or when the
+    function to compare is not there.
+    """
     if not options.peer:
         return None
     base, where = worktrees / "base", Path(options.peer)

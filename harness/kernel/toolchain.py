@@ -55,7 +55,8 @@ class Toolchain:
         args are targets, options and variables. Without a target nothing is built, where make alone
         would build the whole kernel. Targets below arch/ get a make of their own with one job:
         kbuild enters a library folder there in two ways, and two jobs at once would delete each
-        other's files. log, by default out/make.log, keeps the text too.
+        other's files. log, by default out/make.log, keeps the text too. Raises UserError as run()
+        does.
         """
         targets = [arg for arg in args if not arg.startswith("-") and "=" not in arg]
         rest = [f"ARCH={self.architecture.kernel}", *self.words()]
@@ -75,7 +76,10 @@ def need_tools(missing: Sequence[str]) -> None:
 
 
 def compile_like_mm_init(out: Path, source: Path, made: Path, *flags: str) -> Path:
-    """Compile source to made, and return it: as make did mm/mm_init.c under out, with flags."""
+    """Compile source to made as make compiled mm/mm_init.c under out, with flags added.
+
+    Returns made. Raises UserError when it fails, or when make did not keep the command.
+    """
     text = (out / "mm/.mm_init.o.cmd").read_text()
     saved = re.search(r"^savedcmd_mm/mm_init.o := (.*) \S*mm/mm_init\.c (.*)$", text, re.M)
     if not saved:

@@ -13,7 +13,11 @@ SERIES = ROOT / "series"
 
 
 def list_topics(series: Path = SERIES) -> list[Path]:
-    """Return the topics' folders in the order of series/stack, the lowest first."""
+    """Return the topics' folders in the order of series/stack, the lowest first.
+
+    Raises UserError when series/stack is missing, lists no topic or one topic twice, or does not
+    list a folder with patches.
+    """
     stack = series / "stack"
     if not stack.exists():
         raise UserError(

@@ -78,7 +78,11 @@ def apply_patch(
     name: str = "",
     advice: str = "rebase it in the branch and run 'make export'",
 ) -> None:
-    """Commit one patch in the worktree where, or tell its name and the advice."""
+    """Commit one patch in the worktree where.
+
+    Raises UserError when it does not apply. The message names the patch, by name or else by its
+    folder and file, and the file it fails on. advice says what to do.
+    """
     name = name or f"{patch.parent.name}/{patch.name}"
     try:
         git(where, "am", "-q", "--committer-date-is-author-date", patch)
@@ -121,7 +125,11 @@ def open_scratch(base: Path, where: Path) -> Iterator[Path]:
 
 
 def apply_series(options: Options, series: Path = SERIES) -> Trees:
-    """Return both worktrees, and apply the series again if its inputs changed."""
+    """Return both worktrees, and apply the series again if its inputs changed.
+
+    Raises UserError when a patch does not apply; the message names it, and the branch stays as it
+    was.
+    """
     worktrees = source.prepare_source(options)
     base, stack = worktrees / "base", list_topics(series)
     if empty := [topic.name for topic in stack if not list_files(topic)]:

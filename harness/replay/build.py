@@ -150,7 +150,7 @@ def mutate_object(after: Objects, name: str, mutation: Mapping[str, Any]) -> Pat
     """Return an object of the series after a mutation, such as those of replay/*/mutations.toml.
 
     "edits" are pairs of an old and a new text in "file", else in mm/mm_init.c: a C or an assembly
-    file, or the header of a C file.
+    file, or the header of a C file. Raises UserError if an old text does not occur exactly once.
     """
     file = mutation.get("file", MAIN)
     original = after.tree / file
@@ -280,7 +280,7 @@ class Program:
         """Return the program of the trees in configuration NAME, built anew where needed.
 
         Where the series has a memcpy_nt() of the architecture, a third kernel is the series whose
-        parts in fallback are compiled without it.
+        parts in fallback are compiled without it. Raises UserError when a tree does not compile.
         """
         before, after = self.build_pair(options, trees, name)
         sides = [self.link_side(before, "base"), self.link_side(after, "series")]

@@ -150,7 +150,7 @@ def find_undrained(obj: Path, function: str = FUNCTION, publisher: str = "") -> 
 
     It is wrong when neither it nor what it calls in the object has MOVNTI, or when one reaches the
     end of the function, or a call of publisher, without SFENCE. A jump out of the object counts as
-    the end.
+    the end. Raises UserError when the object lacks the function.
     """
     code = Code(obj)
     names = [name for name in code.bodies if re.fullmatch(function + ADAPTED, name)]

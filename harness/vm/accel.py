@@ -45,7 +45,10 @@ def find_kvm(build: Path, arch: str = "x86_64") -> tuple[str, str]:
 
 
 def choose_native(options: Options) -> Options:
-    """Return the options with ACCEL=native if it is empty and only native boots use the CPU."""
+    """Return the options with ACCEL=native if it is empty and only native boots use the CPU.
+
+    Raises UserError if ACCEL=native is set where that does not work or is not the best.
+    """
     if options.accel not in ("", "native"):
         return options
     best, why = find_kvm(options.build, options.arch)

@@ -76,7 +76,11 @@ def list_messages(console: str) -> list[str]:
 
 
 def split_console(console: str, release: str) -> list[str]:
-    """Return the lines of a whole console log."""
+    """Return the lines of a whole console log.
+
+    Raises BadConsole when the kernel is not release, when the guest did not reach its end, and when
+    a line is a splat.
+    """
     lines = [line.rstrip("\r") for line in console.split("\n")]
     if trouble := [line for line in lines if is_splat(line)]:
         raise BadConsole(f"the kernel complained: {trouble[0].strip()}")
@@ -96,6 +100,8 @@ def read_times(
 
     pages gives the number of struct pages of each device by name, in the order of the namespaces.
     What the kernel binds before guest/rebind does not count: a device of the e820 map, as raw.
+    Raises BadConsole as split_console() does, and unless kernel and selftest report each bind once
+    and alike.
     """
     found = {name: Times() for name in pages}
     # Of the first binds, then of the rebinds: who was bound, and (ms, pages) of each memmap.

@@ -202,9 +202,12 @@ def boot_guest(
 ) -> str:
     """Boot once and return the console's text; log gets QEMU's command line and that text.
 
-    progress is called with each line that guest/init says. The guest may take limit seconds. It may
-    be silent for silence seconds plus one second for each GiB of a device. fault says whether a
-    line is a complaint of the kernel that ends the boot.
+    progress is called with each line that guest/init says. The guest may take limit seconds. It
+    may be silent for silence seconds plus one second for each GiB of a device. fault says whether
+    a line is a complaint of the kernel that ends the boot.
+
+    Raises UserError when the guest panics, warns, reports a failure, takes too long, or ends before
+    it is done. The error shows the last lines of the console.
     """
     text: list[str] = []
     trouble, patience = "", Patience(silence + guest.gib, limit)

@@ -55,7 +55,10 @@ class Boot:
 def boot_once(
     options: Options, source: Path, kernel: Kernel, name: str, boot: Boot
 ) -> tuple[str, Path]:
-    """Boot once and return the console's text and its log; source is the tree of the selftest."""
+    """Boot once and return the console's text and its log, which has the name.
+
+    source is the worktree with the selftest. Raises UserError as boot_guest() does.
+    """
     need_memory(boot.gib, boot.devices, boot.ram_gib + boot.added_gib)
     script, *_ = boot.scripts.split(",")
     files = boot.files(options, source) | kernel.pack_modules()
@@ -97,7 +100,7 @@ def judge(source: Path, console: str, log: Path, planned: Sequence[str]) -> dict
     """Return of each planned check why it did not pass, empty if it did, by its name.
 
     PLAN says in what the guest did not keep to the plan. The parser of the worktree source reads
-    the console, which log keeps.
+    the console, which log keeps. Raises UserError unless the guest began once to tell results.
     """
     lines = list_messages(console)
     report = ktap.read_stream(source, lines, "guest", log)

@@ -170,7 +170,10 @@ class Compilation:
         )
 
     def compile(self) -> tuple[list[str], list[str]]:
-        """Configure and compile, and return the objects' names and the warnings without lines."""
+        """Configure and compile, and return the objects' names and the warnings without lines.
+
+        Raises UserError when it fails.
+        """
         self.configure()
         made = [name for file in self.files if (name := self.name_object(file))]
         for name in made:

@@ -70,9 +70,10 @@ def parse_log(source: Path, log: Path, what: str) -> Report:
 def read_stream(source: Path, lines: Sequence[str], name: str, log: Path) -> Report:
     """Return what the parser makes of the stream of KTAP among lines, as the suite NAME.
 
-    The parser ends at the last test of a plan and does not look at what follows. After a suite only
-    its own result may follow, so a result beyond the plan becomes an error. log is the console that
-    the lines are from; what is parsed is kept beside it.
+    The parser ends at the last test of a plan and does not look at what follows. After a suite
+    only its own result may follow, so a result beyond the plan becomes an error. log is the
+    console that the lines are from; what is parsed is kept beside it. Raises UserError unless
+    there is one stream.
     """
     starts = [number for number, line in enumerate(lines) if VERSION.fullmatch(line)]
     if len(starts) != 1:

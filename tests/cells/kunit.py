@@ -136,7 +136,11 @@ HIGHMEM = KunitKernel(I386, (FORTIFY,), turn_on("HIGHMEM4G"), PC, name="i386-hig
 
 
 def judge_report(found: ktap.Report, suites: Sequence[str], what: str, log: Path) -> int:
-    """Return the number of passed cases; each parameter counts."""
+    """Return the number of passed cases; each parameter counts.
+
+    Raises UserError when a case failed or was skipped; the error shows what the log says about it.
+    Raises UserError when the suites that ran are not those of suites, or when the run broke off.
+    """
     for path, status in found.cases:
         if status != "PASS":
             lines = log.read_text(errors="replace").splitlines()

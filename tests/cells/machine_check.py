@@ -79,7 +79,8 @@ class Stub:
 def raise_check(stub: Stub, symbols: dict[str, int], routine: str, line: int, plain: bool) -> None:
     """Raise a check at the load of a line, in the next huge page that is copied.
 
-    plain makes the load's entry in the exception table one that does not cover machine checks.
+    Raises UserError unless routine then returns the number of bytes that are left. plain makes the
+    load's entry in the exception table one that does not cover machine checks.
     """
     stub.run_to(EXECUTED, symbols["folio_mc_copy"])
     stub.run_to(EXECUTED, symbols[routine])
@@ -120,7 +121,10 @@ def raise_checks(server: socket.socket, kernel: Kernel, plain: bool) -> None:
 
 
 def boot(options: Options, source: Path, kernel: Kernel, plain: bool = False) -> str:
-    """Boot once and return in what it was not as planned, empty if it was."""
+    """Boot once and return in what it was not as planned, empty if it was.
+
+    Raises UserError as boot_guest() and raise_check() do.
+    """
     with (
         TemporaryDirectory(prefix="qemu-") as folder,
         socket.socket(socket.AF_UNIX) as server,

@@ -91,7 +91,10 @@ CHECKERS = {
 
 @functools.cache
 def list_functions(kernel: Kernel, trees: Trees) -> frozenset[str]:
-    """Return the names of the functions in all objects of a kernel that the series touches."""
+    """Return the names of the functions in all objects of a kernel that the series touches.
+
+    Raises UserError when the build folder has no such object.
+    """
     # build/kernels/NAME-KEY/image was linked from the objects under build/objects/NAME.
     objects = kernel.image.parents[2] / "objects" / kernel.name
     files = [(objects / name).with_suffix(".o") for name in list_touched(trees)]
