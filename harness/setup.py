@@ -45,7 +45,6 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "test": TESTERS,
     "test-all": (
         *TESTERS,
-        "kcapi-tools",
         *(package for one in ARCHITECTURES.values() for package in one.packages),
         *(package for guest in GUESTS for package in get_machine(guest).packages),
     ),
