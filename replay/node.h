@@ -37,7 +37,6 @@ void *do_nothing(void)
 DO_NOTHING(accept_memory);
 DO_NOTHING(jiffies_to_msecs);
 DO_NOTHING(khugepaged_min_free_kbytes_update);
-DO_NOTHING(preempt_schedule_thunk);
 DO_NOTHING(range_contains_unaccepted_memory);
 
 /* With one CPU, nobody else takes a lock: to find it taken is a fault. */
