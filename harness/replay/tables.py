@@ -49,10 +49,10 @@ RUNS = {
     },
     "Zen 3": dict.fromkeys(("replay", "parallel", "demotion", "copy"), "2026-11-24-zen-3")
     | dict.fromkeys(("boot", "online"), "2026-11-24-zen-3-range"),
-    ZEN_4: dict.fromkeys(("replay", "parallel", "demotion"), "2026-11-25-zen-4")
+    ZEN_4: dict.fromkeys(("replay", "demotion"), "2026-11-25-zen-4")
     | dict.fromkeys(("boot", "online"), "2026-11-25-zen-4-boot")
     | {"copy": "2026-11-25-zen-4-copy", "bind": "2026-11-25-zen-4-bind"}
-    | {"bench": "2026-11-25-zen-4-native"},
+    | {"parallel": "2026-11-26-zen-4-parallel", "bench": "2026-11-25-zen-4-native"},
     "Zen 5": dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
 }
 # What ran on Zen 4 in each configuration of the kernels.
