@@ -45,7 +45,7 @@ BOOTS = {
 }
 # The kernel with probes.
 PAGES = cycle(
-    "zdm.rounds=1 memmap=1000M!6G memory_hotplug.memmap_on_memory=Y",
+    "zdm.rounds=1 memmap=1000M!6G,2M!7G,2M!7172M memory_hotplug.memmap_on_memory=Y",
     "bind-cycles,bind-pages",
     config=peers.CONFIG,
     ram_gib=6,
