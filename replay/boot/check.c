@@ -120,8 +120,8 @@ static bool matrix_case(unsigned long number, struct boot_case *c)
 	c->nr_pages = lengths[number % 4];
 	number /= 4;
 	if (c->what == BOOT_RESERVED) {
-		/* One zone; two; two, and those between them are empty. */
-		c->lower_pages = number % 3 ? c->nr_pages / 3 + 5 : 0;
+		/* One zone; two; two, and those between them are empty. No block is in two zones. */
+		c->lower_pages = number % 3 ? c->nr_pages / 3 / side->block_pages * side->block_pages : 0;
 		c->lower_zone = number % 3 == 1 ? c->zone - 1 : 0;
 		number /= 3;
 	}
@@ -156,7 +156,7 @@ static void random_case(uint64_t seed, unsigned long number, struct boot_case *c
 	if (!below(&state, 3))
 		c->nr_pages -= below(&state, section);
 	if (c->what == BOOT_RESERVED && below(&state, 4)) {
-		c->lower_pages = below(&state, c->nr_pages);
+		c->lower_pages = below(&state, c->nr_pages / side->block_pages) * side->block_pages;
 		c->lower_zone = below(&state, c->zone);
 	}
 	for (pfn = c->start_pfn; below(&state, 8); ) {
