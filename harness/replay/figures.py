@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from harness.bench.report import select_values
 from harness.bench.whole import list_medians
-from harness.kernel.export import COVER, is_rfc, read_subject
-from harness.kernel.topics import list_files, list_topics
 from harness.replay.bind import PARTS
 from harness.replay.bind import name_race as name_whole
 from harness.replay.boot import name_race
@@ -484,15 +482,6 @@ def list_touched(order: int = 0, **wanted: bool) -> list[Row]:
 def list_zeroed() -> list[Row]:
     """Return the rows of order 0 that were zeroed before, for a mail."""
     return [(size, *times) for size, _, *times in list_touched(zeroed=True)]
-
-
-def list_patches() -> list[Row]:
-    """Return the topics, how many patches each has, and what its cover letter says it is."""
-    rows: list[Row] = [("topic", "patches", "what it does")]
-    for topic in list_topics():
-        what = f"{read_subject((topic / COVER).read_text())}{' (RFC)' * is_rfc(topic)}"
-        rows.append((f"`{topic.name}`", str(len(list_files(topic))), what))
-    return rows
 
 
 def list_orders() -> list[Row]:

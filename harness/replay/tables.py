@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from harness.core import ROOT, Options, UserError, run_stage, say
-from harness.kernel.topics import SERIES
+from harness.kernel.export import COVER, is_rfc, read_subject
+from harness.kernel.topics import SERIES, list_files, list_topics
 from harness.replay import figures
 from harness.replay.figures import BINDS, CHANGE, ZEROING, Row
 from harness.replay.plot import draw_races
@@ -22,6 +23,17 @@ from harness.replay.samples import RESULTS
 
 PICTURE = RESULTS / "replay.png"
 MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", re.S)
+
+
+def list_patches() -> list[Row]:
+    """Return the topics, how many patches each has, and what its cover letter says it is."""
+    rows: list[Row] = [("topic", "patches", "what it does")]
+    for topic in list_topics():
+        what = f"{read_subject((topic / COVER).read_text())}{' (RFC)' * is_rfc(topic)}"
+        rows.append((f"`{topic.name}`", str(len(list_files(topic))), what))
+    return rows
+
+
 MARKDOWN: dict[str, Callable[[], list[Row]]] = {
     "gain": figures.list_gains,
     "replay": figures.list_replay,
@@ -42,7 +54,7 @@ MARKDOWN: dict[str, Callable[[], list[Row]]] = {
     "bind": figures.list_bind,
     "bind-sizes": figures.list_bind_sizes,
     "native": figures.list_native,
-    "topics": figures.list_patches,
+    "topics": list_patches,
 }
 
 
