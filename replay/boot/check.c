@@ -120,8 +120,10 @@ static bool matrix_case(unsigned long number, struct boot_case *c)
 	c->nr_pages = lengths[number % 4];
 	number /= 4;
 	if (c->what == BOOT_RESERVED) {
-		/* One zone; two; two, and those between them are empty. No block is in two zones. */
-		c->lower_pages = number % 3 ? c->nr_pages / 3 / side->block_pages * side->block_pages : 0;
+		unsigned long third = c->nr_pages / 3;
+
+		/* One zone; two; two, and those between are empty. No block is in two zones. */
+		c->lower_pages = number % 3 ? third - third % side->block_pages : 0;
 		c->lower_zone = number % 3 == 1 ? c->zone - 1 : 0;
 		number /= 3;
 	}
