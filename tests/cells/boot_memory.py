@@ -115,9 +115,11 @@ def compare_zones(base: str, series: str) -> str:
 CMA = f"{FILL},boot-memory-cma"
 HUGETLB = f"{FILL},boot-memory-hugetlb"
 # Pages of 1 GiB that differ by node, with little else, so that the host has to have less memory.
+# KASLR could put the kernel into one of the few places for such a page.
 GIGANTIC = "boot-memory,boot-memory-hugetlb,peers-gigantic"
 NODES = (
-    "hugepagesz=1G hugepages=0:1,1:4 zdm.1G=5 zdm.each=1+4+ hugepagesz=2M hugepages=16 zdm.2M=16"
+    "nokaslr hugepagesz=1G hugepages=0:1,1:4 zdm.1G=5 zdm.each=1+4+ "
+    "hugepagesz=2M hugepages=16 zdm.2M=16"
 )
 use_gigantic = partial(use_memory, scripts=GIGANTIC, ram_gib=10, nodes=2)
 PAGES = "hugepagesz=1G hugepages=1 hugepagesz=2M hugepages=700 zdm.1G=1 zdm.2M=700"
