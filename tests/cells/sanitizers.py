@@ -23,7 +23,7 @@ from harness.kernel.tree import Trees
 # guest/parallel needs.
 FRAGMENTS = (*MEASURED.fragments, "kunit", "tracers")
 TESTED = (*kunit.MEMCPY_NT.lines, *kunit.MEMMAP.lines)
-SYMBOLS = (*TESTED, *turn_on("STACKTRACE CPUSETS"))
+SYMBOLS = (*TESTED, "CONFIG_NR_CPUS=32", *turn_on("STACKTRACE CPUSETS SCHED_MC"))
 RACE = re.compile(r"BUG: KCSAN: \S+ in (\S+)(?: / (\S+))?")
 TESTS = re.compile(r"memcpy_nt|zone_device|handover")
 # KTAP of a case that passed with one number of threads: indented by 8 spaces after printk's one.

@@ -6,12 +6,13 @@ Helpers of padata initialise memmaps in guest/parallel and guest/spread, which t
 
 import re
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from cells import boot_memory, sanitizers
 from cells.boots import Boot
-from harness.kernel.config import KernelConfig, turn_on
+from harness.kernel.config import turn_on
 from harness.vm.console import list_messages
 from harness.vm.devices import Device
 from harness.vm.userland import find_program, pack_programs
@@ -64,15 +65,19 @@ def check_helpers(
     cores: int,
     *,
     rebinds: int = 1,
-    config: KernelConfig = CONFIG,
     words: str = "",
     args: str = "",
+    checker: sanitizers.Checker | None = None,
 ) -> None:
     """Boot with that many CPUs and cores, and fail unless each bind had the helpers that it may."""
     words += f" zdm.rebinds={rebinds} zdm.times={TIMES} zdm.map=mem"
     # The last CPU is isolated, so what counts CPUs for helpers has a mask to read.
     words += f" isolcpus={cpus - 1}" * (cpus > 1)
-    boot = Boot("rebind,parallel", words, config, gib=GIB, devices=list_fsdax(0, 0), cpus=cpus)
+    boot = Boot("rebind,parallel", words, CONFIG, gib=GIB, devices=list_fsdax(0, 0), cpus=cpus)
+    if checker:
+        boot = replace(boot, words=f"{checker.words} {words}", config=checker.config)
+        own = sanitizers.list_functions(builder.kernel("series", checker.config), builder.trees)
+        boot = replace(boot, harmless=partial(sanitizers.is_foreign_race, own), silence=600)
     told, _ = builder.boot("series", f"parallel-{cpus}", replace(boot, args=args.split()))
     helpers = find_helpers(told)
     # A quarter of the cores that are not isolated gets a thread, and one of them is the caller.
@@ -96,11 +101,9 @@ def test_helpers_count_cores(builder: Builder) -> None:
     check_helpers(builder, 16, 8, args=f"-smp 16,sockets=1,cores=8,threads=2 {INTEL}")
 
 
-def test_helpers_with_kasan(builder: Builder) -> None:
-    checker = sanitizers.CHECKERS["kasan-ubsan"]
-    lines = (*checker.config.lines, *CONFIG.lines)
-    config = replace(checker.config, name=f"{checker.config.name}-caches", lines=lines)
-    check_helpers(builder, 9, 8, config=config, words=checker.words)
+@pytest.mark.parametrize("name", ["kasan-ubsan", "kcsan-debug"])
+def test_helpers_with_sanitizer(builder: Builder, name: str) -> None:
+    check_helpers(builder, 9, 8, checker=sanitizers.CHECKERS[name])
 
 
 def test_helpers_are_spread(builder: Builder) -> None:
