@@ -67,6 +67,8 @@ struct replay_side {
 	 * of at least @min_chunk pages; 0: as the kernel chooses.
 	 */
 	void (*set_cpus)(unsigned int nr, unsigned long min_chunk);
+	/* From its first job on, padata has so many works for helpers. */
+	void (*set_works)(unsigned int nr);
 };
 
 enum replay_event {

@@ -24,6 +24,7 @@ const char usage[] =
 "       replay beside COMMAND...             compare two devices that are bound at once\n"
 "       replay threads N COMMAND...          compare with N CPUs and the smallest chunks\n"
 "       replay idle N COMMAND...             the same, but no helper starts\n"
+"       replay few N COMMAND...              the same as threads, but padata has one work\n"
 "       replay info                          the kernels and their struct page\n";
 
 unsigned int nr_threads = 1;
@@ -36,12 +37,14 @@ static void use_threads(unsigned long nr)
 	nr_threads = nr;
 }
 
-/* "threads" or "idle", then a command */
+/* "threads", "idle" or "few", then a command */
 static int run_threads(int nr, char **words)
 {
 	use_threads(read_within(nr, words, 0, 0, 64, "threads:"));
-	if (!strcmp(words[-1], "threads"))
+	if (strcmp(words[-1], "idle"))
 		threads_start(nr_threads - 1);
+	for (unsigned int i = 1; i < nr_kernels && !strcmp(words[-1], "few"); i++)
+		kernels[i].side->set_works(1);
 	return run_command(nr - 1, words + 1);
 }
 
@@ -60,9 +63,10 @@ const struct command commands[] = {
 	{ "touch", 3, race_touch },
 	{ "parallel", 4, race_threads },
 	{ "devices", 5, race_devices },
-	{ "beside", 3, run_beside },
+	{ "beside", 5, run_beside },
 	{ "threads", 4, run_threads },
 	{ "idle", 4, run_threads },
+	{ "few", 4, run_threads },
 	{ }
 };
 

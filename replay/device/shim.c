@@ -46,6 +46,12 @@ static void set_cpus(unsigned int nr, unsigned long new_min_chunk)
 	set_node_cpus(8 * nr);
 	spread = cpumask_weight(&node_mask) / 4 >= nr;
 }
+
+/* padata_init() makes so many. */
+static void set_works(unsigned int nr)
+{
+	__num_possible_cpus = nr;
+}
 #else
 /* The masks have no bits, and the count of CPUs is not used. */
 unsigned int nr_cpu_ids;
@@ -62,6 +68,10 @@ void replay_do_multithreaded(struct padata_mt_job *job)
 }
 
 static void set_cpus(unsigned int nr, unsigned long new_min_chunk)
+{
+}
+
+static void set_works(unsigned int nr)
 {
 }
 #endif
@@ -158,4 +168,5 @@ struct replay_side replay_side = {
 	.bind = bind,
 	.trace = trace,
 	.set_cpus = set_cpus,
+	.set_works = set_works,
 };

@@ -26,6 +26,7 @@ def test_same_memmap(builder: Builder, name: str) -> None:
         "threads 8 random 1000 2",
         "idle 4 random 500",
         "beside random 1000",
+        "beside few 8 random 1000",
     ):
         compare(builder.replay(PROGRAM, name), *words.split())
 
@@ -44,7 +45,8 @@ def test_mutation_is_found(builder: Builder, name: str) -> None:
         return
     made = builder.mutant(PROGRAM, name, mutation)
     # With many more threads than CPUs, some are late.
-    for words in [["threads", "16"]] + [["beside"]] * mutation.get("beside", False):
+    first = mutation.get("words", "threads 16").split()
+    for words in [first] + [["beside"]] * mutation.get("beside", False):
         # Whether threads meet in a fault is up to chance.
         for seed in range(1, 9):
             done = replay(made, *words, "random", "3000", str(seed))
