@@ -32,6 +32,11 @@ BASE = (
 CLANG = (f"clang{LLVM}", f"lld{LLVM}", f"llvm{LLVM}")
 REVIEWERS = ("codespell", "coccinelle", "shellcheck", "sparse")
 QEMU = get_machine(GUESTS[0]).packages
+# What builds ndctl's own tests (tests/cells/ndctl.py), and what they run.
+NDCTL = (
+    *("meson", "pkg-config", "uuid-dev", "libiniparser-dev", "libjson-c-dev", "libkeyutils-dev"),
+    *("libkmod-dev", "libudev-dev", "jq", "trace-cmd"),
+)
 # What compiles for each guest.
 CROSS = [package for guest in GUESTS for package in ARCHITECTURES[guest].packages]
 TESTERS = (*QEMU, *CROSS, *CLANG, *REVIEWERS, "qemu-user", "e2fsprogs", "dmsetup", "libnuma-dev")
@@ -45,6 +50,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "test": TESTERS,
     "test-all": (
         *TESTERS,
+        *NDCTL,
         *(package for one in ARCHITECTURES.values() for package in one.packages),
         *(package for guest in GUESTS for package in get_machine(guest).packages),
     ),

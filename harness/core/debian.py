@@ -86,6 +86,15 @@ class Apt:
         self.folder = folder
         self.options: list[str | Path] = ["-q", "-c", folder / "apt.conf"]
 
+    def read_index(self, kind: str, target: str, archive: str, suite: str) -> None:
+        """Read a suite's index of packages (deb, Packages) or of their sources (deb-src, Sources).
+
+        target= limits apt to this index: no Contents, no translations, no AppStream.
+        """
+        line = f"{kind} [signed-by={KEYRING} target={target}] {archive} {suite} main\n"
+        (self.folder / "sources.list").write_text(line)
+        run(["apt-get", *self.options, "update"], f"apt-get update for {suite}")
+
     def find_version(self, package: str, suites: Sequence[str], wanted: str = "") -> str:
         """Return the version of the package in the first of suites that offers it.
 
@@ -97,12 +106,8 @@ class Apt:
         for archive in list_archives():
             for suite in suites:
                 announce(f"reading the list of packages of Debian {suite}")
-                # target= limits apt to this index: no Contents, no translations, no AppStream.
-                signed = f"[signed-by={KEYRING} target=Packages]"
-                line = f"deb {signed} {archive} {suite} main\n"
-                (self.folder / "sources.list").write_text(line)
                 try:
-                    run(["apt-get", *self.options, "update"], f"apt-get update for {suite}")
+                    self.read_index("deb", "Packages", archive, suite)
                 except UserError as error:
                     say(f"skipping Debian {suite}: {error}")
                     trouble = trouble or str(error)
@@ -123,6 +128,25 @@ class Apt:
         [file], into = self.folder.glob("*.deb"), self.folder / "package"
         run(["dpkg-deb", "--extract", file, into], f"unpacking {package}")
         return into
+
+    def fetch_source(self, package: str, suites: Sequence[str]) -> Path:
+        """Fetch the source of a package, without Debian's changes, and return the archive.
+
+        It is that of the first of suites that still has it: the archive of an old release may list
+        files that are gone. Raises NotOffered when none has it.
+        """
+        command = ["apt-get", *self.options, "source", "--download-only", "--tar-only", package]
+        for archive in list_archives():
+            for suite in suites:
+                announce(f"fetching the source of {package} from Debian {suite}")
+                try:
+                    self.read_index("deb-src", "Sources", archive, suite)
+                    run(command, f"fetching the source of {package}", cwd=self.folder)
+                except UserError as error:
+                    say(f"skipping Debian {suite}: {error}")
+                else:
+                    return next(self.folder.glob("*.orig.tar.*z"))
+        raise NotOffered(f"Debian ({', '.join(suites)}) has no source of {package}")
 
     def fetch_with_dependencies(self, packages: Sequence[str]) -> list[Path]:
         """Fetch packages and their dependencies that are not installed, and return the files."""

@@ -3,7 +3,8 @@
 
 import pytest
 
-from cells import peers
+from cells import ndctl, peers
+from harness.core.debian import NotOffered
 from support import Builder, boot_both, need
 
 
@@ -16,3 +17,12 @@ def test_peers(builder: Builder) -> None:
 def test_peers_tell_the_same(builder: Builder) -> None:
     need(peers.missing())
     boot_both(builder, "peers-more", peers.WHOLE)
+
+
+@pytest.mark.full
+def test_ndctl_tests(builder: Builder) -> None:
+    need(ndctl.missing())
+    try:
+        boot_both(builder, "peers-ndctl", ndctl.BOOT)
+    except NotOffered as error:
+        pytest.skip(str(error))
