@@ -3,7 +3,6 @@
 
 import os
 import re
-import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -98,18 +97,13 @@ def check_maintainers(trees: Trees) -> list[str]:
     return found
 
 
-def is_usable(program: str | Path | None, tree: Path) -> bool:
-    """Return whether the kernel's own check accepts a sparse.
+def has_sparse(tree: Path) -> bool:
+    """Return whether a sparse is installed that the kernel accepts: Debian 12's is too old.
 
     With one that it rejects, make prints a warning and goes on without sparse.
     """
-    check: list[str | Path] = ["sh", tree / "scripts/checker-valid.sh", program or ""]
-    return bool(program) and run(check, "scripts/checker-valid.sh").strip() == "1"
-
-
-def has_sparse(tree: Path) -> bool:
-    """Return whether a sparse is installed that the kernel accepts: Debian 12's is too old."""
-    return is_usable(shutil.which("sparse"), tree)
+    check: list[str | Path] = ["sh", tree / "scripts/checker-valid.sh", "sparse"]
+    return run(check, "checker-valid.sh", fine=(0, 1)).strip() == "1"
 
 
 def check_objects(options: Options, trees: Trees) -> list[str]:

@@ -208,10 +208,10 @@ def compare(made: Path, *words: str, config: KernelConfig = DEFAULT) -> None:
     assert "as base, byte for byte" in done.stdout
 
 
-def make(target: str, checkout: Path = ROOT, **env: str) -> "subprocess.CompletedProcess[str]":
+def make(target: str, **env: str) -> "subprocess.CompletedProcess[str]":
     """Run a target of make, in a plain environment with env."""
     return subprocess.run(
-        ["make", "-s", "-C", checkout, target],
+        ["make", "-s", "-C", ROOT, target],
         env=make_environment(env),
         text=True,
         capture_output=True,
@@ -219,9 +219,9 @@ def make(target: str, checkout: Path = ROOT, **env: str) -> "subprocess.Complete
     )
 
 
-def refusal(target: str, checkout: Path = ROOT, **env: str) -> str:
+def refusal(target: str, **env: str) -> str:
     """Return the one line of a target of make that refuses."""
-    done = make(target, checkout, **env)
+    done = make(target, **env)
     assert done.returncode == 2, done
     [line, last] = done.stderr.splitlines()
     assert last.startswith("make: ***")

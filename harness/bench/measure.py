@@ -3,10 +3,10 @@
 
 import contextlib
 import dataclasses
+import functools
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from harness.bench.report import format_table, name_how
@@ -28,33 +28,6 @@ from harness.vm.guest import (
     need_memory,
 )
 from harness.vm.initramfs import make_initramfs
-
-
-@dataclass(frozen=True)
-class Setup:
-    """What is booted, how, and how often: base and series, the initramfs, the accelerator."""
-
-    pair: tuple[Kernel, Kernel]
-    image: Path
-    accelerator: str
-    qemu: str
-    boots: int
-
-
-def make_setup(options: Options) -> Setup:
-    qemu = "" if options.accel == "native" else check_qemu(options.arch)
-    trees = apply_series(options)
-    pair = build_pair(options, trees)
-    more = {}
-    if options.accel == "native":
-        compile_monitor(options.build)
-        fill = compile_program(ROOT / "native/fill.c", options.build / "fill", "-static")
-        more = {"bin/fill": fill.read_bytes()}
-    image = make_initramfs(options, trees.series, more=more)
-    accel = choose_accel(options, pair[0], image)
-    # Boots of one kernel differ in time, and an emulator's times mean little.
-    boots = options.boots or {"kvm": 2, "native": 3}.get(accel, 1)
-    return Setup(pair, image, accel, qemu, boots)
 
 
 @contextlib.contextmanager
@@ -92,38 +65,28 @@ def measure_boot(
 ) -> dict[str, console.Times]:
     """Boot once and return each device's times; Raises UserError unless the console is clean."""
     guest = make_guest(options, kernel, image, accelerator)
-    devices = guest.devices
-    limit = 300 + options.gib * options.rebinds * len(devices) / 10
-
-    def tell(spoken: str) -> None:
-        announce_stage(what, spoken)
-        match = console.REBIND.match(spoken)
-        if match and int(match["number"]) % max(1, options.rebinds // 3) == 0:
-            name = devices[int(match["device"])].name
-            say(
-                f"{what}: {name} {match['number']}/{match['of']}, "
-                f"memmap {match['memmap']} ms, bind {match['bind']} ms"
-            )
-
-    text = boot_guest(guest, log, tell, limit)
-    pages = count_pages(devices, options.gib)
+    limit = 300 + options.gib * options.rebinds * len(guest.devices) / 10
+    text = boot_guest(guest, log, functools.partial(announce_stage, what), limit)
+    pages = count_pages(guest.devices, options.gib)
     with name_console(what, log):
         return console.read_times(text, kernel.release, options.rebinds, pages)
 
 
-def boot_all(options: Options, setup: Setup, logs: Path) -> list[dict[str, object]]:
+def boot_all(
+    options: Options, pair: tuple[Kernel, Kernel], image: Path, accel: str, boots: int, logs: Path
+) -> list[dict[str, object]]:
     """Boot base, series, base, series... and return the entry of each boot in samples.json."""
-    boots: list[dict[str, object]] = []
-    for number in range(1, setup.boots + 1):
-        for name, kernel in zip(("base", "series"), setup.pair, strict=True):
-            what = f"boot {len(boots) + 1}/{2 * setup.boots} ({kernel.name}, {setup.accelerator})"
+    entries: list[dict[str, object]] = []
+    for number in range(1, boots + 1):
+        for name, kernel in zip(("base", "series"), pair, strict=True):
+            what = f"boot {len(entries) + 1}/{2 * boots} ({kernel.name}, {accel})"
             announce(what)
             log = logs / f"{number}-{name}.log"
-            found = measure_boot(options, kernel, setup.image, setup.accelerator, log, what)
+            found = measure_boot(options, kernel, image, accel, log, what)
             devices = {key: dataclasses.asdict(times) for key, times in found.items()}
             head = {"kernel": name, "release": kernel.release, "build": kernel.image.parent.name}
-            boots.append(head | {"devices": devices})
-    return boots
+            entries.append(head | {"devices": devices})
+    return entries
 
 
 def run_bench(options: Options) -> Path:
@@ -133,28 +96,37 @@ def run_bench(options: Options) -> Path:
     added to it. Returns the folder. Raises UserError when a build or a boot fails.
     """
     options = choose_native(options)
-    devices = list_devices(options.arch)
+    devices, native, more = list_devices(options.arch), options.accel == "native", {}
     # A native boot first binds each as raw, with a memmap in RAM.
-    need_memory(options.gib, devices * (1 + (options.accel == "native")))
-    setup = make_setup(options)
+    need_memory(options.gib, devices * (1 + native))
+    qemu = "" if native else check_qemu(options.arch)
+    trees = apply_series(options)
+    pair = build_pair(options, trees)
+    if native:
+        compile_monitor(options.build)
+        fill = compile_program(ROOT / "native/fill.c", options.build / "fill", "-static")
+        more = {"bin/fill": fill.read_bytes()}
+    image = make_initramfs(options, trees.series, more=more)
+    accel = choose_accel(options, pair[0], image)
+    # Boots of one kernel differ in time, and an emulator's times mean little.
+    boots = options.boots or {"kvm": 2, "native": 3}.get(accel, 1)
     folder = options.name_result("bench")
     failed: list[str] = []
     with keep_consoles(folder) as new:
         samples: dict[str, object] = {
             "date": time.strftime("%Y-%m-%d"),
             "arch": options.arch,
-            "accelerator": setup.accelerator,
-            "times": name_how(setup.accelerator),
+            "accelerator": accel,
+            "times": name_how(accel),
             "cpu": describe_cpu(),
-            "qemu": setup.qemu,
+            "qemu": qemu,
             "gib": options.gib,
             "pages": count_pages(devices, options.gib),
             "rebinds": options.rebinds,
-            "boots": boot_all(options, setup, new),
+            "boots": boot_all(options, pair, image, accel, boots, new),
         }
-        if setup.accelerator == "native":
-            head = options, setup.pair, setup.image, setup.boots
-            samples["whole"], failed = boot_cases(*head, new)
+        if native:
+            samples["whole"], failed = boot_cases(options, pair, image, boots, new)
         (new / "samples.json").write_text(json.dumps(samples, indent=1) + "\n")
     announce("writing the table")
     table = format_table(samples)

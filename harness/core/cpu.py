@@ -27,11 +27,9 @@ def describe_cpu(cpuinfo: str = "") -> str:
     """
     text = cpuinfo or Path("/proc/cpuinfo").read_text()
     fields: dict[str, str] = dict(re.findall(r"^([^\t:]+?)\s*: (.*)$", text.split("\n\n")[0], re.M))
-    name = str(fields.get("model name", "unknown CPU")).strip()
-    if "cpu family" not in fields:
-        return name
     family, model = int(fields["cpu family"]), int(fields["model"])
-    told = f"{name}, family {family} model {model} stepping {fields.get('stepping', 'unknown')}"
+    told = f"{fields['model name'].strip()}, family {family} model {model}"
+    told += f" stepping {fields.get('stepping', 'unknown')}"
     known = KNOWN.get((fields.get("vendor_id", ""), family, model), "")
     if not known and "amx_tile" in fields.get("flags", "").split():
         known = "Sapphire Rapids or later, its model masked"

@@ -26,14 +26,12 @@ def find_kvm(build: Path, arch: str = "x86_64") -> tuple[str, str]:
     native stands for a KVM that interprets a kernel, but runs programs on the CPU.
     """
     # Not kept: a module that is loaded, or a new group of the user, changes it.
-    if arch != os.uname().machine:
-        return "tcg", f"this machine is {os.uname().machine}, the guest {arch}"
+    if arch != "x86_64":
+        return "tcg", f"this machine is x86-64, the guest {arch}"
     if not os.path.exists("/dev/kvm"):
         return "tcg", "there is no /dev/kvm"
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return "tcg", "no permission to open /dev/kvm: join the group that owns it"
-    if arch != "x86_64":
-        return "kvm", ""
     made = compile_program(ROOT / "native/probe.c", build / "probe")
     try:
         ns = float(run([made], "native/probe.c"))

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import sys
-from html import unescape
 from pathlib import Path
 
 import pytest
@@ -42,7 +41,7 @@ def docs(builder: Builder) -> tuple[Path, list[str]]:
     """The HTML folder of the series, and what Sphinx said that it did not say of the base.
 
     Both are built from scratch: Sphinx says nothing about a page that it built before. Without
-    Sphinx, make succeeds, and the tests of the pages fail.
+    Sphinx, make succeeds, and the tests of the functions fail.
     """
     assert PAGES
     said = []
@@ -66,19 +65,6 @@ def test_no_new_warning_from_sphinx(docs: tuple[Path, list[str]]) -> None:
 def test_function_is_rendered(docs: tuple[Path, list[str]], function: str) -> None:
     page = docs[0] / "core-api/kernel-api.html"
     assert f'id="c.{function}"' in page.read_text()
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_page_is_rendered(builder: Builder, docs: tuple[Path, list[str]], page: str) -> None:
-    """The page has its title, and the folder's index lists it under that title."""
-    html = docs[0] / Path(page).relative_to("Documentation").with_suffix(".html")
-    title = re.search(r"^=+\n(.+)\n=+$", (builder.trees.series / page).read_text(), re.M)
-    assert title
-    assert title[1] in re.findall(r"<h1>([^<]+)<", unescape(html.read_text()))
-    index = unescape((html.parent / "index.html").read_text())
-    assert title[1] in re.findall(rf'href="{re.escape(html.name)}">([^<]+)<', index), (
-        f"{html.name} is not in its index"
-    )
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -81,18 +81,6 @@ def test_fault_of_the_peer_is_told(
 
 
 @pytest.mark.full
-def test_peer_that_calls_memcpy_flushcache(build_with: Build, write_patch: Write) -> None:
-    """Out of line, as for all but 4, 8 and 16 bytes."""
-    old = "page->zone_device_data = NULL;"
-    new = "struct page copy = *page;\n\tcopy.zone_device_data = NULL;"
-    made = build_with(
-        write_patch("mm/mm_init.c", old, f"{new}\n\tmemcpy_flushcache(page, &copy, sizeof(copy));")
-    )
-    done = replay(made, "random", "3000")
-    assert done.stdout.endswith("series and fallback and peer as base, byte for byte\n"), done
-
-
-@pytest.mark.full
 def test_peer_that_does_not_compile(build_with: Build, write_patch: Write) -> None:
     where = write_patch("mm/mm_init.c", "page->zone_device_data = NULL;", "page->gone = NULL;")
     with pytest.raises(UserError) as caught:

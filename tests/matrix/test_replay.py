@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """The replay: the same memmap in every configuration, and each mutation is found."""
 
-import shutil
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from harness.core import UserError, run
-from harness.replay import boot, build, copy, demotion
+from harness.core import UserError
+from harness.replay import boot, build
 from harness.replay.device import PROGRAM
 from harness.replay.drain import CHUNK, find_undrained
 from support import Builder, choose, compare, race, read_mutations, replay
@@ -102,53 +100,15 @@ def test_fault_in_the_kernel(builder: Builder, statement: str, message: str) -> 
     ("program", "words", "message"),
     [
         (PROGRAM, "random many", '"many" is no number'),
-        (PROGRAM, "race 0", "a device has GiB: 1 to 65536"),
         (PROGRAM, "race 1 0-19", "orders go from 0 to 18"),
-        (PROGRAM, "race 1 7d", "order 7 has no deduplicated memmap: that needs more than 128 "),
-        (PROGRAM, "race 1 0 0", "rounds: 1 to 1000"),
         (PROGRAM, "race 1 0 1 /no/such/folder/x", "cannot write /no/such/folder/x"),
-        (PROGRAM, "case order=19", "order 19 is above 18"),
         (PROGRAM, "case colour=red", 'a case has no "colour"'),
-        (PROGRAM, "case type=floppy", 'no pgmap type "floppy"'),
-        (PROGRAM, "case poison=sweet", '"sweet" in a case is none of ones, zero, random'),
-        (PROGRAM, "case pages=0x10,reserve=0x20", "reserve + offset <= pages"),
-        (PROGRAM, "threads 0 matrix", "threads: 1 to 64"),
-        (PROGRAM, "touch 0 0", "rounds: 1 to 1000"),
-        (PROGRAM, "parallel 64", "a device has 128 MiB to 65536 GiB"),
-        (PROGRAM, "devices 1", "there are 2 devices or more"),
-        (PROGRAM, "devices 2 1024 9", "small devices have whole compound pages"),
-        (PROGRAM, "devices 2 1000 18d", "small devices have whole compound pages"),
-        (PROGRAM, "", "usage: replay matrix"),
-        (boot.PROGRAM, "random deferred many", '"many" is no number'),
-        (boot.PROGRAM, "matrix many", "say what: deferred, reserved or online"),
-        (boot.PROGRAM, "race online 0", "a zone has GiB: 1 to 256"),
         (boot.PROGRAM, "", "usage: boot matrix"),
-        (copy.PROGRAM, "race 4", "a race takes MiB: 8 or more"),
-        (copy.PROGRAM, "", "usage: copy check"),
-        (demotion.PROGRAM, "race 0", "a race takes GiB: 1 to 256"),
-        (demotion.PROGRAM, "", "usage: demotion check"),
     ],
 )
 def test_bad_words(builder: Builder, program: build.Program, words: str, message: str) -> None:
     done = replay(builder.replay(program), *words.split())
     assert done.returncode == 2 and message in done.stderr
-
-
-def test_stands_alone(builder: Builder, tmp_path: Path) -> None:
-    made = Path(shutil.copy(builder.replay(PROGRAM), tmp_path))
-    assert "INTERP" not in run(["readelf", "-l", made], "readelf")
-    done = subprocess.run(
-        [made, "case", "order=9,pages=0x400"], cwd=tmp_path, env={}, capture_output=True, text=True
-    )
-    assert not done.returncode and "1 case, 1024 entries" in done.stdout
-
-
-def test_random_cases_follow_the_seed(builder: Builder) -> None:
-    first, again, other = (
-        replay(builder.replay(PROGRAM), "random", "200", seed).stdout.splitlines()[1]
-        for seed in ("7", "7", "8")
-    )
-    assert first == again != other
 
 
 def test_race(builder: Builder, tmp_path: Path) -> None:

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """Which objects are compiled for a target, and their warnings in a form that compares."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from cells import warnings
 from cells.compile import ARM64, I386, X86_64, Compilation
-from harness.core import Options, UserError, make_environment, read_options
+from harness.core import UserError, read_options
 from harness.kernel.config import KernelConfig
-from harness.kernel.toolchain import compile_like_mm_init, make_variables
+from harness.kernel.toolchain import compile_like_mm_init
 from harness.kernel.tree import Trees
 
 SAID = """\
@@ -40,12 +39,6 @@ def test_warnings_are_read() -> None:
         *["mm/a.c: warning: unused variable 'i' [-Wunused-variable]"] * 2,
         "mm/z.c: WARNING: reference preceded by free on line",
     ]
-
-
-def test_what_is_there_more_often_is_new() -> None:
-    before, new = ["x.c: a", "x.c: a"], ["x.c: a", "y.c: b"]
-    assert warnings.find_added(before, before) == []
-    assert warnings.find_added(before, before + new) == new
 
 
 @pytest.mark.parametrize(
@@ -85,14 +78,3 @@ memory-hotplug-$(CONFIG_HOTPLUG) += memory_hotplug.o
     kernel = Compilation(read_options({"BUILD": str(tmp_path)}), trees, tmp_path, target, files)
     kernel.config = {config}
     assert "".join(map(kernel.name_object, files)) == objects
-
-
-def test_included_bytes_are_not_cached(toy_options: Options, tmp_path: Path) -> None:
-    source, made = tmp_path / "piggy.S", tmp_path / "piggy.o"
-    source.write_text(f'.incbin "{tmp_path}/kernel"\n')
-    env = make_environment(make_variables(toy_options))
-    for kernel in (b"old kernel", b"new kernel"):
-        (tmp_path / "kernel").write_bytes(kernel)
-        words = f"ccache gcc -Wp,-MMD,{tmp_path}/piggy.d -c -o {made} {source}".split()
-        subprocess.run(words, env=env, check=True)
-        assert kernel in made.read_bytes()

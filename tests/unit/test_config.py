@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Configurations and cells: no option is in two fragments, no line or cell vanishes."""
+"""Configurations and cells: no option is in two fragments, no line vanishes."""
 
 import re
-import runpy
 from pathlib import Path
 
 import pytest
 
 from cells import compile, configs, kunit
-from harness.core import ROOT, UserError, read_options
+from harness.core import UserError, read_options
 from harness.core.architectures import ARCHITECTURES, GUESTS
 from harness.kernel import config
 from harness.kernel.toolchain import Toolchain
 from harness.replay import build
-from support import choose
 
 
 def test_vanished_fragment_line() -> None:
@@ -76,17 +74,3 @@ def test_configuration_of_a_cell_is_printed() -> None:
         assert part in text
     with pytest.raises(UserError, match="CELL=kmsan must be one of .*sanitizers/kmsan"):
         configs.show_config("kmsan")
-
-
-def test_short_lists_name_cells() -> None:
-    """choose() compares them while the cells are listed."""
-    for path in (ROOT / "tests/matrix").glob("test_*.py"):
-        runpy.run_path(str(path))
-    with pytest.raises(AssertionError, match="'skipped-tale'"):
-        choose(["skipped-tail"], ["skipped-tale"])
-
-
-def test_nothing_is_made_without_a_target(tmp_path: Path) -> None:
-    """Without one, make would build the whole kernel; here it would fail."""
-    chosen = read_options({"BUILD": str(tmp_path)})
-    build.Objects(tmp_path, build.DEFAULT, tmp_path, chosen).make()

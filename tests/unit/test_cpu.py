@@ -23,7 +23,3 @@ INFO = (
 def test_name(vendor: str, family: int, model: int, flag: str, known: str) -> None:
     told = cpu.describe_cpu(INFO.format(vendor, family, model, flag))
     assert told == f"A CPU, family {family} model {model} stepping 8{known}"
-
-
-def test_no_name() -> None:
-    assert cpu.describe_cpu("processor\t: 0\nBogoMIPS\t: 50.00\n") == "unknown CPU"

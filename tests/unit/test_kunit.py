@@ -29,14 +29,11 @@ def test_judge(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("told", "broken", "message"),
     [
-        ("a.one:PASS a.two:FAIL b.one:PASS", 0, r"KUnit: a\.two: FAIL"),
         ("a.one:PASS a.two:SKIP b.one:PASS", 0, r"KUnit: a\.two: SKIP"),
-        ("a.two:ERROR", 0, r"KUnit: a\.two: ERROR"),
         ("", 0, "ran no suite instead of b, a"),
-        ("a.one:PASS c.one:PASS", 0, "ran a, c instead of b, a"),
         ("a.one:PASS b.one:PASS", 1, "or broke off"),
     ],
-    ids=["failed", "skipped", "crashed", "no suites", "other suite", "broken off"],
+    ids=["skipped", "no suites", "broken off"],
 )
 def test_judge_refuses(tmp_path: Path, told: str, broken: int, message: str) -> None:
     with pytest.raises(errors.UserError, match=message) as caught:

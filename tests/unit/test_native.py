@@ -121,8 +121,3 @@ def test_monitor_refuses(tmp_path: Path) -> None:
     done = subprocess.run([tmp_path / "monitor"], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.startswith("monitor: usage: monitor VMLINUX INITRAMFS")
-
-
-def test_cases_have_names() -> None:
-    cases = whole.list_cases(30)
-    assert len({case.name for case in cases}) == len(cases)

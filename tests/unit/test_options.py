@@ -21,25 +21,12 @@ def test_measurements_do_not_mix() -> None:
     [
         ("SIZE=100", "SIZE=100 must be a whole number of GiB"),
         ("SIZE=1G", "from 2G to 1024G"),
-        ("SIZE=2T", "SIZE=2T"),
         ("REBINDS=0", "REBINDS=0 must be a whole number from 1 to 1000"),
-        ("REBINDS=-1", "REBINDS=-1"),
         ("BOOTS=1.5", "BOOTS=1.5"),
-        ("JOBS=x", "JOBS=x"),
         ("ACCEL=xen", "ACCEL=xen must be one of kvm, tcg, icount"),
-        ("KERNEL=other", "KERNEL=other must be one of base, series"),
-        ("ARCH=sparc", "ARCH=sparc must be one of x86_64, arm64"),
         ("ARCH=arm64 ACCEL=kvm", "ACCEL=kvm cannot run an arm64 guest"),
     ],
 )
 def test_bad_option(words: str, message: str) -> None:
     with pytest.raises(errors.UserError, match=message):
         options.read_options(dict(word.split("=") for word in words.split()))
-
-
-def test_default_options() -> None:
-    o = options.read_options({"SIZE": "", "REBINDS": ""})
-    assert (o.gib, o.rebinds, o.boots, o.linux, o.accel) == (100, 30, None, None, "")
-    assert (o.kernel, o.author, o.cell) == ("series", "", "")
-    o = options.read_options({"SIZE": "3G", "KERNEL": "base", "AUTHOR": "a", "CELL": "c"})
-    assert (o.gib, o.kernel, o.author, o.cell) == (3, "base", "a", "c")

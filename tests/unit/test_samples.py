@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Processes of a race: merged, summarised by their medians and range, run in turn, kept whole."""
+"""Processes of a race: merged, summarised by their medians and range, run in turn."""
 
-import dataclasses
 import json
 import shutil
 from collections.abc import Container
@@ -13,7 +12,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from harness.core import Options, UserError, read_options
-from harness.replay import boot, demotion, device, plot, record, run, samples
+from harness.replay import demotion, device, plot, record, run, samples
 
 # If the form of a table changes, take a record that was made since.
 RECORD = samples.RESULTS / "2026-11-25-zen-4"
@@ -135,19 +134,6 @@ def test_races_run_in_turn(tmp_path: Path) -> None:
     assert found == [[[1]] * 3, [[2]] * 3]
     assert made["unit"] == "ns"
     assert not (tmp_path / "r/race.tmp").exists()
-
-
-def test_result_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
-    def draw(found: Any, png: Path) -> None:
-        if found["cpu"] == "B":
-            raise OSError("disk full")
-
-    folder, replay = tmp_path / "result", dataclasses.replace(boot.BOOT, draw=draw)
-    run.keep_result(replay, folder, "text\n", {"cpu": "A"})
-    with pytest.raises(OSError, match="disk full"):
-        run.keep_result(replay, folder, "other\n", {"cpu": "B"})
-    assert (folder / "boot.txt").read_text() == "text\n"
-    assert json.loads((folder / "boot.json").read_text()) == {"cpu": "A"}
 
 
 def keep_record(

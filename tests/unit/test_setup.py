@@ -11,7 +11,6 @@ import pytest
 
 from harness import setup
 from harness.core import command, errors, folders, options
-from support import refusal
 
 # Each notes how it was called. apt-get fails where there is a file update or install.
 FAKES = {
@@ -41,7 +40,6 @@ echo "python3 $*" >>"$fake/calls"
 [ "$2" != pip ] || [ ! -e "$fake/pip" ] || { cat "$fake/pip"; exit 1; }
 """,
 }
-PYTHON = "/usr/bin/python3"
 
 
 class Fake:
@@ -80,28 +78,6 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
     return made
 
 
-BAD_BUILD = "BUILD={} has a space or a colon in it"
-
-
-@pytest.mark.parametrize(
-    ("target", "build", "size", "told"),
-    [
-        *((target, "a b", "2G", BAD_BUILD) for target in ("setup", "test", "review")),
-        ("setup", "a:b", "2G", BAD_BUILD),
-        ("setup", "a'b c", "2G", BAD_BUILD),
-        ("bench", "build", "1T", "SIZE=1T must be a whole number of GiB"),
-    ],
-)
-def test_bad_variable_installs_nothing(
-    target: str, build: str, size: str, told: str, fake: Fake, tmp_path: Path
-) -> None:
-    before = sorted(tmp_path.iterdir())
-    line = refusal(target, BUILD=str(tmp_path / build), SIZE=size)
-    assert line.startswith(f"error: {told.format(tmp_path / build)}")
-    assert fake.take_calls() == []
-    assert sorted(tmp_path.iterdir()) == before
-
-
 @pytest.mark.parametrize(
     ("words", "told"), [([], "build"), (["BUILD="], "build"), (["BUILD=a b"], "a b")]
 )
@@ -109,15 +85,6 @@ def test_empty_build_is_the_default(words: list[str], told: str) -> None:
     """As a part of a path, it would be the root."""
     show = ["make", "-s", "--eval=show:;@echo $$BUILD", "show"]
     assert command.run([*show, *words], "make", cwd=folders.ROOT) == f"{told}\n"
-
-
-def test_bad_checkout_installs_nothing(fake: Fake, tmp_path: Path) -> None:
-    checkout = tmp_path / "my checkout"
-    shutil.copytree(folders.ROOT / "harness", checkout / "harness")
-    shutil.copy(folders.ROOT / "Makefile", checkout)
-    line = refusal("setup", checkout, BUILD=str(fake.build))
-    assert line.startswith(f"error: the checkout={checkout} has a space")
-    assert fake.take_calls() == []
 
 
 def test_foreign_build_installs_nothing(fake: Fake) -> None:
@@ -136,6 +103,8 @@ def test_standard_library_is_enough(module: str) -> None:
 
 def test_second_time_does_nothing(fake: Fake, capfd: pytest.CaptureFixture[str]) -> None:
     fake.put("installed", "bc\nflex\n")
+    # A broken source of apt, of which it only warns.
+    fake.put("update")
     fake.provide("bench")
     packages = [*setup.BASE, "qemu-system-x86"]
     missing = [name for name in packages if name not in ("bc", "flex")]
@@ -158,12 +127,6 @@ def test_second_time_does_nothing(fake: Fake, capfd: pytest.CaptureFixture[str])
     assert capfd.readouterr() == ("", "")
 
 
-def test_what_dpkg_has() -> None:
-    if not shutil.which("dpkg-query"):
-        pytest.skip("there is no dpkg")
-    assert setup.find_missing(["dpkg", "no-such-package"]) == ["no-such-package"]
-
-
 def test_packages_of_an_architecture() -> None:
     x86, arm = (set(setup.list_packages("bench", arch)) for arch in ("x86_64", "arm64"))
     assert x86 - arm == {"qemu-system-x86"}
@@ -180,13 +143,6 @@ def test_other_machine(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
         fake.provide("bench")
     assert fake.take_calls() == [] and not fake.build.exists()
     fake.provide("check")
-
-
-def test_broken_source_is_a_warning(fake: Fake, capfd: pytest.CaptureFixture[str]) -> None:
-    fake.put("update")
-    fake.provide("bench")
-    assert "warning: apt-get update failed (see above)\n" in capfd.readouterr().err
-    assert "bison" in (fake.home / "installed").read_text()
 
 
 @pytest.mark.parametrize(
@@ -246,30 +202,3 @@ def test_what_an_environment_is_made_anew_for(
     assert (is_made(), is_made()) == (True, False)
     fake.build = fake.build.rename(tmp_path / "moved")
     assert (is_made(), is_made()) == (True, False)
-
-
-def test_lists_have_what_is_asked_for() -> None:
-    """pip itself refuses what is not pinned, or has no hash."""
-    for path in setup.LISTS:
-        pinned, asked = (
-            set(re.findall(r"^[\w.-]+==[^\s;]+", file.read_text().lower(), re.M))
-            for file in (path, path.with_suffix(".in"))
-        )
-        assert asked and asked <= pinned
-
-
-@pytest.mark.parametrize(
-    ("python", "told"), [("", "is missing: as root, run"), ("exit 1", "is older than 3.11")]
-)
-def test_python_that_will_not_do(fake: Fake, tmp_path: Path, python: str, told: str) -> None:
-    own = fake.home / "python3"
-    fake.put("python3", f"#!/bin/sh\n{python}")
-    if not python:
-        own.unlink()
-    text = (folders.ROOT / "harness/setup.sh").read_text()
-    assert PYTHON in text
-    (tmp_path / "setup.sh").write_text(text.replace(PYTHON, str(own)))
-    with pytest.raises(errors.UserError, match=f"error: {own} {told}"):
-        command.run(["sh", tmp_path / "setup.sh", "bench"], "setup.sh")
-    installs = "apt-get -q -y --no-install-recommends install python3"
-    assert (installs in fake.take_calls("apt-get")) == (not python)
