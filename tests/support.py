@@ -36,18 +36,6 @@ from harness.vm.guest import need_memory
 from harness.vm.initramfs import make_initramfs
 
 Mutation = Mapping[str, Any]
-# `make shell` behind the lock of the build folder, which the tests hold.
-SHELL = """
-import sys
-from pathlib import Path
-from harness.core import stages
-from harness.kernel.images import Kernel
-from harness.vm import shell
-release, image, initramfs, accel = sys.argv[1:]
-kernel = Kernel("series", release, Path(image))
-guest = shell.make_guest(kernel, Path(initramfs), accel, 2)
-stages.run_program(lambda: shell.open_shell(guest))
-"""
 MAILS = sorted(SERIES.glob("*/[0-9]*.patch"))
 PATCHES = [patch for topic in list_topics() for patch in list_files(topic)]
 
