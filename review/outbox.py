@@ -10,6 +10,7 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
+from email.utils import parseaddr
 from pathlib import Path
 
 from harness.core import Options, UserError, announce, git, run, run_stage, say
@@ -20,9 +21,6 @@ from harness.kernel.topics import SERIES, list_files, list_topics
 from harness.kernel.tree import Trees, apply_patch, apply_series
 
 B4 = Path(sys.executable).with_name("b4")
-AUTHOR = re.compile(
-    r'([^\s<>"@][^<>"@\x00-\x1f]*[^\s<>"@]|[^\s<>"@]) <([^\s<>"@,;]+@[^\s<>"@,;.][^\s<>"@,;]*)>'
-)
 BASE = "base-commit: ${base_commit}\n"
 # The cover letter. b4 leaves the range-diff of a first version empty.
 TEMPLATE = f"""${{cover}}
@@ -39,13 +37,14 @@ ${{prerequisites}}"""
 
 def read_author(text: str) -> tuple[str, str]:
     """Return name and address in AUTHOR=; Raises UserError unless a Signed-off-by can have them."""
-    match = AUTHOR.fullmatch(text)
-    if not match:
+    name, mail = parseaddr(text)
+    # What has other parts, or needs quotes, does not come back as it was.
+    if not name or not re.fullmatch(r"\S+@\S+", mail) or text != f"{name} <{mail}>":
         raise UserError(
             f'AUTHOR={text!r} is not of the form "Name <mail>": '
             "say who sends the patches, and signs them off"
         )
-    return match[1], match[2]
+    return name, mail
 
 
 def run_b4(tree: Path, *words: str | Path) -> None:

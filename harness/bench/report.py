@@ -22,11 +22,6 @@ WARNINGS = {
         "TCG emulates the processor: a non-temporal store is a plain store there, so",
         "this compares the work that each kernel does, not what real memory makes of it.",
     ),
-    "icount": (
-        "",
-        "The guest's clocks count the instructions that it executes, whatever the host does:",
-        "this is the work that each kernel does, not the time that a real processor takes for it.",
-    ),
 }
 KINDS = {"first": "memmap, first bind", "memmap": "memmap, rebind", "bind": "whole bind, rebind"}
 
@@ -61,14 +56,9 @@ def compute_change(base: float, series: float) -> float:
     return math.nan if base == 0 else 100 * (series - base) / base
 
 
-def name_unit(samples: dict[str, Any]) -> str:
-    """Return the unit of the times; under icount, a millisecond is a million instructions."""
-    return "million instructions" if samples["accelerator"] == "icount" else "ms"
-
-
 def name_how(accelerator: str) -> str:
     """Return whose time a guest's is: the CPU's, or an emulator's."""
-    return "EMULATED" if accelerator in ("tcg", "icount") else "NATIVE"
+    return "EMULATED" if accelerator == "tcg" else "NATIVE"
 
 
 def make_label(samples: dict[str, Any]) -> str:
@@ -88,8 +78,7 @@ def make_label(samples: dict[str, Any]) -> str:
 
 def format_table(samples: dict[str, Any]) -> str:
     rows = [
-        "ZONE_DEVICE memmap initialisation, "
-        f"{'time in ' * (name_unit(samples) == 'ms')}{name_unit(samples)}",
+        "ZONE_DEVICE memmap initialisation, time in ms",
         make_label(samples),
         "pages: " + ", ".join(f"{device} {pages}" for device, pages in samples["pages"].items()),
         "",

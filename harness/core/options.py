@@ -13,7 +13,7 @@ from harness.core.folders import ROOT, check_path
 
 # GiB for each device. In less, the device with 1 GiB alignment has no room for data.
 SIZES = range(2, 1025)
-ACCELS = ("kvm", "tcg", "icount", "native")
+ACCELS = ("kvm", "tcg", "native")
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Options:
     def name_result(self, target: str) -> Path:
         """Return the folder that holds what a target of make measured in the VM."""
         kinds = [self.arch] * (self.arch != GUESTS[0])
-        kinds += [self.accel] * (self.accel in ("icount", "native"))
+        kinds += [self.accel] * (self.accel == "native")
         return self.build / "-".join([target, *kinds])
 
 

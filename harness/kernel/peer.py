@@ -35,49 +35,36 @@ def list_mboxes(where: Path) -> list[Path]:
     return sorted(found or where.glob("*/*.patch"))
 
 
-def is_patch(mail: bytes) -> bool:
-    """Tell whether a mail is a patch, and no cover letter or reply."""
-    message = email.message_from_bytes(mail)
+def read_subject(mail: Path) -> str:
+    """Return the subject of a mail that is a patch; it is empty of a cover letter or a reply."""
+    message = email.message_from_bytes(mail.read_bytes())
+    subject = " ".join(str(message["Subject"] or "a mail without a subject").split())
     bodies = [part.get_payload(decode=True) for part in message.walk()]
     found = any(isinstance(body, bytes) and DIFF.search(body) for body in bodies)
-    return found and not COVER.search(str(message["Subject"] or ""))
-
-
-def split_mails(where: Path, into: Path) -> dict[Path, str]:
-    """Return a file for each patch in where, in order, with its name; Raises UserError if none."""
-    patches = {}
-    for number, mbox in enumerate(list_mboxes(where)):
-        made = into / str(number)
-        made.mkdir()
-        git(made, "mailsplit", "-b", f"-o{made}", mbox)
-        name = str(mbox.relative_to(where)) if where.is_dir() else mbox.name
-        mails = sorted(made.iterdir())
-        for mail in mails:
-            if is_patch(mail.read_bytes()):
-                patches[mail] = f"{name}, mail {int(mail.name)}" if len(mails) > 1 else name
-    if not patches:
-        raise UserError(
-            f"PEER={where} holds no patches: "
-            "put there what git format-patch writes, or an mbox named *.mbox"
-        )
-    return patches
+    return subject if found and not COVER.search(subject) else ""
 
 
 def apply_mails(base: Path, where: Path) -> str:
     """Apply the patches in where to the base and return the commit, the same for the same patches.
 
-    Raises UserError when a patch does not apply; the message names it. Raises UserError as
-    split_mails() does.
+    Raises UserError when there is none, or when one does not apply; the message has its subject.
     """
     with (
         tempfile.TemporaryDirectory() as folder,
         open_scratch(base, base.parent / "peer.tmp") as scratch,
     ):
-        for mail, name in split_mails(where, Path(folder)).items():
-            announce(f"applying {name}")
-            apply_patch(
-                scratch, mail, f"PEER={where}: {name}", "rebase it on the base, or leave PEER out"
+        git(base, "mailsplit", "-b", f"-o{folder}", *list_mboxes(where))
+        subjects = {mail: read_subject(mail) for mail in sorted(Path(folder).iterdir())}
+        patches = {mail: subject for mail, subject in subjects.items() if subject}
+        if not patches:
+            raise UserError(
+                f"PEER={where} holds no patches: "
+                "put there what git format-patch writes, or an mbox named *.mbox"
             )
+        for mail, subject in patches.items():
+            announce(f"applying {subject}")
+            advice = "rebase it on the base, or leave PEER out"
+            apply_patch(scratch, mail, f"PEER={where}: {subject}", advice)
         return git(scratch, "rev-parse", "HEAD")
 
 

@@ -60,7 +60,7 @@ def choose_native(options: Options) -> Options:
 
 
 def choose_accel(options: Options, kernel: Kernel, image: Path) -> str:
-    """Return the accelerator to use for an unchanged kernel: kvm, tcg or icount.
+    """Return the accelerator to use for an unchanged kernel: kvm or tcg.
 
     ACCEL= decides if it is set. Otherwise find_kvm() decides, and a probe boot. Its result is kept
     for this boot of the host and this version of QEMU.

@@ -109,10 +109,6 @@ class Guest:
             command += ["-device", device + f",node={one.node}" * bool(one.node)]
         if machine.firmware:
             command += ["-bios", machine.firmware]
-        if self.accel == "icount":
-            # The guest's clocks then advance by one nanosecond for each instruction. When it
-            # waits, they jump ahead.
-            command += ["-icount", "shift=0,sleep=off"]
         words = [f"console={machine.console}", *self.list_words()] + [machine.tcg] * (not kvm)
         command += ["-kernel", self.kernel.image, "-initrd", self.initramfs]
         return [*command, "-append", " ".join(filter(None, words))]

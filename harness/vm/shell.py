@@ -5,14 +5,11 @@ KERNEL= says which kernel. To debug it, run what DRYRUN=1 prints, with `-s -S` a
 the word nokaslr.
 """
 
-import contextlib
 import os
-import sys
-import termios
-from collections.abc import Iterator
+import shlex
 from pathlib import Path
 
-from harness.core import UserError, announce, lock_build, read_options, run_program, spawn
+from harness.core import UserError, announce, lock_build, read_options, run_program
 from harness.kernel.config import BOOTED
 from harness.kernel.images import Kernel, build_kernel
 from harness.kernel.tree import apply_series
@@ -28,33 +25,8 @@ def make_guest(kernel: Kernel, initramfs: Path, accel: str, gib: int) -> Guest:
     return Guest(kernel, initramfs, accel, gib, "zdm.do=shell", devices=devices, args=args)
 
 
-@contextlib.contextmanager
-def keep_terminal() -> Iterator[None]:
-    """Leave the terminal as it was, however QEMU ends; Raises UserError if there is none."""
-    streams = [stream.fileno() for stream in (sys.stdin, sys.stdout, sys.stderr)]
-    if not os.isatty(streams[0]):
-        raise UserError("make shell needs a terminal")
-    blocking = {number: os.get_blocking(number) for number in streams}
-    kept = termios.tcgetattr(streams[0])
-    try:
-        yield
-    finally:
-        for number, was in blocking.items():
-            os.set_blocking(number, was)
-        termios.tcsetattr(streams[0], termios.TCSADRAIN, kept)
-
-
-def open_shell(guest: Guest) -> None:
-    """Boot a guest on this terminal until it ends; Raises UserError if QEMU fails."""
-    with (
-        keep_terminal(),
-        spawn(guest.command(), stdin=None, stdout=None, stderr=None) as child,
-    ):
-        if status := child.wait():
-            raise UserError(f"QEMU ended with status {status}")
-
-
 def run_shell() -> None:
+    """Become QEMU, which leaves the terminal as it was; Raises UserError before."""
     options = read_options()
     if options.accel == "native":
         raise UserError("a native boot has no input from the terminal: leave out ACCEL=native")
@@ -69,7 +41,9 @@ def run_shell() -> None:
         need_memory(options.gib, list_devices(options.arch))
         accel = choose_accel(options, kernel, image)
     announce(f"a shell in {kernel.release} ({accel})")
-    open_shell(make_guest(kernel, image, accel, options.gib))
+    command = [*map(str, make_guest(kernel, image, accel, options.gib).command())]
+    print(shlex.join(command), flush=True)
+    os.execvp(command[0], command)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from cells import ktap
-from harness.core import ROOT, Options, announce, say
+from harness.core import Options, announce, say
 from harness.kernel.config import MEASURED, KernelConfig
 from harness.kernel.images import Kernel
 from harness.vm.accel import choose_accel
@@ -20,11 +20,7 @@ from harness.vm.monitor import pass_command
 from harness.vm.userland import find_program, pack_programs
 
 LIMIT = 3600
-# One call of the guest's check, whose name is written out.
-CALL = re.compile(r"^check (\S+)", re.M)
 RESULT = re.compile(r"(?:not )?ok \d+ ")
-# What judge() says of the plan has this name.
-PLAN = "plan"
 
 
 @dataclass(frozen=True)
@@ -87,42 +83,26 @@ def boot_once(
         return boot_guest(guest, log, handle_message, LIMIT, boot.silence, is_fault), log
 
 
-def list_checks(scripts: str) -> list[str]:
-    """Return the checks that scripts, NAME,NAME..., call: what the guest plans too."""
-    return [
-        name
-        for script in scripts.split(",")
-        for name in CALL.findall((ROOT / "guest" / script).read_text())
-    ]
+def judge(source: Path, console: str, log: Path) -> str:
+    """Return which checks did not pass, and what the guest told of them; empty if all passed.
 
-
-def judge(source: Path, console: str, log: Path, planned: Sequence[str]) -> dict[str, str]:
-    """Return of each planned check why it did not pass, empty if it did, by its name.
-
-    PLAN says in what the guest did not keep to the plan. The parser of the worktree source reads
-    the console, which log keeps. Raises UserError unless the guest began once to tell results.
+    A check that was planned and not told of did not pass. The parser of the worktree source reads
+    the console, which log keeps. Raises UserError unless the guest told results once, by a plan.
     """
     lines = list_messages(console)
     report = ktap.read_stream(source, lines, "guest", log)
-    whys = {}
-    for path, status in report.cases:
+    told, last = [], "the plan"
+    for number, (path, status) in enumerate(report.cases, 1):
         # The parser puts a case without a name where a planned one is missing.
-        if name := path[-1]:
-            about = [lines[number] for number in ktap.find_lines(lines, name)]
-            whys[name] = "" if status == "PASS" else "\n".join([f"{name}: {status}", *about])
-    told = [f"{name}: not told of" for name in planned if name not in whys]
-    told += [f"{name}: not planned" for name in whys if name not in planned]
-    if not told and [*whys] != [*planned]:
-        told = [f"told of: {', '.join(whys)}", f"planned: {', '.join(planned)}"]
+        if not (name := path[-1]):
+            told.append(f"check {number}, after {last}: not told of")
+        elif status != "PASS":
+            told.append(f"{name}: {status}")
+            told += [lines[line] for line in ktap.find_lines(lines, name)]
+        last = name or last
     if report.errors:
-        told += [f"errors that the parser found in numbers or plan: {report.errors}"]
-    found = {name: f"{name}: the guest did not get to this check" for name in planned} | whys
-    return {name: found[name] for name in planned} | {PLAN: "\n".join(told)}
-
-
-def explain(source: Path, console: str, log: Path, scripts: str) -> str:
-    """Return in what a boot with scripts was not as planned, empty if it was; see judge()."""
-    return "\n".join(filter(None, judge(source, console, log, list_checks(scripts)).values()))
+        told.append(f"{log.with_suffix('.ktap')}: {report.errors} errors in the plan or numbers")
+    return "\n".join(told)
 
 
 def pack_robustness(options: Options, _: Path) -> dict[str, bytes]:

@@ -13,6 +13,8 @@ from harness.core import UserError, run
 
 # What begins a stream, also one of kselftest_harness.h.
 VERSION = re.compile(r"K?TAP version \d+")
+# Without it, the parser counts nothing.
+PLAN = re.compile(r"1\.\.[1-9]\d*")
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def read_stream(source: Path, lines: Sequence[str], name: str, log: Path) -> Rep
     The parser ends at the last test of a plan and does not look at what follows. After a suite
     only its own result may follow, so a result beyond the plan becomes an error. log is the
     console that the lines are from; what is parsed is kept beside it. Raises UserError unless
-    there is one stream.
+    there is one stream, with a plan.
     """
     starts = [number for number, line in enumerate(lines) if VERSION.fullmatch(line)]
     if len(starts) != 1:
@@ -81,6 +83,8 @@ def read_stream(source: Path, lines: Sequence[str], name: str, log: Path) -> Rep
             f"the guest began {len(starts)} times to tell results, not once (whole console: {log})"
         )
     first, *stream = lines[starts[0] :]
+    if not stream or not PLAN.fullmatch(stream[0]):
+        raise UserError(f"the guest began to tell results without a plan (whole console: {log})")
     text = ["KTAP version 1", "1..1", first, f"# Subtest: {name}", *stream, f"ok 1 {name}"]
     parsed = log.with_suffix(".ktap")
     parsed.write_text("".join(f"{line}\n" for line in text))

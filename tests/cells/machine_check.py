@@ -5,6 +5,7 @@ QEMU's debugger stub stops the guest at the load, and QEMU's monitor raises a ma
 the CPU then takes there. It has the registers of a check, but no memory is poisoned.
 """
 
+import re
 import socket
 import struct
 from concurrent.futures import ThreadPoolExecutor
@@ -14,12 +15,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from cells import boots, demotion
-from harness.core import Options, UserError, run
+from harness.core import ROOT, Options, UserError, run
 from harness.kernel.images import Kernel
 
 SCRIPT = "machine-check"
 # The lines, as the guest's checks name them: each check moves a huge page.
-CACHE_LINES = [int(name[5:]) for name in boots.list_checks(SCRIPT) if name[5:].isdigit()]
+CHECKS = (ROOT / "guest" / SCRIPT).read_text()
+CACHE_LINES = [int(line) for line in re.findall(r"^check line-(\d+)", CHECKS, re.M)]
 # The routine that copies, in each kernel.
 ROUTINES = {"base": "copy_mc_enhanced_fast_string", "series": "copy_mc_page_movnti"}
 # In QEMU, AMD's CPUs do not have what the kernel wants of them to recover (SUCCOR).
@@ -140,7 +142,7 @@ def boot(options: Options, source: Path, kernel: Kernel, plain: bool = False) ->
         args = (*demotion.SLOW, "-cpu", CPU, "-gdb", f"unix:{folder}/gdb", "-S")
         stopped = replace(demotion.BOOT, scripts=SCRIPT, words=words, args=args)
         told = boots.boot_once(replace(options, accel="tcg"), source, kernel, name, stopped)
-        why = boots.explain(source, *told, SCRIPT)
+        why = boots.judge(source, *told)
         if not why:
             raised.result()
         return why

