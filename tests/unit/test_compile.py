@@ -47,6 +47,7 @@ def test_warnings_are_read() -> None:
         (X86_64, "CONFIG_ARCH_HAS_COPY_MC=y", "arch/x86/lib/copy_mc.o"),
         (I386, "", ""),
         (ARM64, "CONFIG_ARCH_HAS_COPY_MC=y", ""),
+        (X86_64, "CONFIG_64BIT=y", "arch/x86/lib/init_64.o"),
         (X86_64, "CONFIG_RDMAVT=y", "drivers/x/qp.o"),
         (X86_64, "CONFIG_HOTPLUG=y", "drivers/x/memory_hotplug.o"),
     ],
@@ -59,7 +60,7 @@ def test_objects_of_a_target(
     The rule of a part may be unconditional, or may have the condition.
     """
     makefiles = {
-        "arch/x86/lib": "lib-$(CONFIG_ARCH_HAS_COPY_MC) += copy_mc.o copy_mc_64.o\n",
+        "arch/x86/lib": "lib-$(CONFIG_ARCH_HAS_COPY_MC) += copy_mc.o\nobj-y := init_$(BITS).o\n",
         "drivers/x": """\
 obj-$(CONFIG_RDMAVT) += rdmavt.o
 rdmavt-y := ah.o \\
@@ -68,7 +69,8 @@ obj-y += memory-hotplug.o
 memory-hotplug-$(CONFIG_HOTPLUG) += memory_hotplug.o
 """,
     }
-    files = ["arch/x86/lib/copy_mc.c", "drivers/x/qp.c", "drivers/x/memory_hotplug.c"]
+    files = ["arch/x86/lib/copy_mc.c", "arch/x86/lib/init_64.c"]
+    files += ["drivers/x/qp.c", "drivers/x/memory_hotplug.c"]
     for folder, makefile in makefiles.items():
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "Makefile").write_text(makefile)
