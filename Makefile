@@ -61,7 +61,7 @@ help:
 	@echo 'PEER=name    another proposal for make replay to compare and race: a folder of patches, an mbox, or a commit of LINUX'
 	@echo 'CONFIG=debian  the configuration of the kernels of a replay: Debian'\''s own, or default, that of the VM, or another that it has'
 	@echo 'ARCH=x86_64  or arm64: what make bench and its stages measure; arm64 is cross-compiled and always emulated'
-	@echo 'ACCEL=tcg    tcg, which emulates, kvm, or native (docs/native.md); else KVM if a probe boot works, for make bench native boots if only they work, or TCG'
+	@echo 'ACCEL=tcg    or kvm, or native (docs/native.md); if empty, KVM where a probe boot works, else TCG (make bench: native boots where only they work)'
 	@echo 'KERNEL=series  or base: the kernel of make shell, and of DRYRUN='
 	@echo 'DRYRUN=1     print the QEMU command of make bench or make shell; build and install nothing'
 	@echo 'AUTHOR="Name <mail>"  who sends the patches, for make outbox'

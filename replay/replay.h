@@ -67,7 +67,7 @@ struct replay_side {
 	 * of at least @min_chunk pages; 0: as the kernel chooses.
 	 */
 	void (*set_cpus)(unsigned int nr, unsigned long min_chunk);
-	/* From its first job on, padata has so many works for helpers. */
+	/* How many works padata_init() makes; without effect after the first job. */
 	void (*set_works)(unsigned int nr);
 };
 

@@ -39,9 +39,10 @@ def read_author(text: str) -> tuple[str, str]:
     """Return name and address in AUTHOR=; Raises UserError unless a Signed-off-by can have them."""
     name, mail = parseaddr(text)
     # What has other parts, or needs quotes, does not come back as it was.
-    if not name or not re.fullmatch(r"\S+@\S+", mail) or text != f"{name} <{mail}>":
+    good = name and re.fullmatch(r"\S+@\S+", mail) and text.isprintable()
+    if not good or text != f"{name} <{mail}>":
         raise UserError(
-            f'AUTHOR={text!r} is not of the form "Name <mail>": '
+            f'AUTHOR={text!r} is not of the form "Name <mail>", without commas and quotes: '
             "say who sends the patches, and signs them off"
         )
     return name, mail

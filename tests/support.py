@@ -118,10 +118,13 @@ class Builder:
         fail_if(boots.judge(self.trees.series, *told))
         return told[0]
 
-    def boot_checked(self, name: str, what: str, boot: boots.Boot) -> tuple[str, Path]:
+    def boot_checked(
+        self, name: str, what: str, boot: boots.Boot, gib: float = 0
+    ) -> tuple[str, Path]:
         """Boot the series emulated, with a sanitizer; return the console's text and its log.
 
-        The text is without races in what the series does not touch.
+        Each device has gib GiB, or what suits the sanitizer. The text is without races in what the
+        series does not touch.
         """
         checker = sanitizers.CHECKERS[name]
         own = sanitizers.list_functions(self.kernel("series", checker.config), self.trees)
@@ -129,7 +132,7 @@ class Builder:
             boot,
             words=f"{checker.words} {boot.words}",
             config=checker.config,
-            gib=checker.gib,
+            gib=gib or checker.gib,
             ram_gib=max(boot.ram_gib, checker.ram_gib),
             silence=600,
             harmless=lambda line: boot.harmless(line) or sanitizers.is_foreign_race(own, line),

@@ -133,8 +133,9 @@ class Apt:
         """Fetch the source of a package, without Debian's changes, and return the archive.
 
         It is that of the first of suites that still has it: the archive of an old release may list
-        files that are gone. Raises NotOffered when none has it.
+        files that are gone. Raises UserError with apt's first complaint when none has it.
         """
+        trouble = ""
         command = ["apt-get", *self.options, "source", "--download-only", "--tar-only", package]
         for archive in list_archives():
             for suite in suites:
@@ -144,9 +145,10 @@ class Apt:
                     run(command, f"fetching the source of {package}", cwd=self.folder)
                 except UserError as error:
                     say(f"skipping Debian {suite}: {error}")
+                    trouble = trouble or str(error)
                 else:
                     return next(self.folder.glob("*.orig.tar.*z"))
-        raise NotOffered(f"Debian ({', '.join(suites)}) has no source of {package}")
+        raise UserError(f"cannot fetch the source of {package}: check the network ({trouble})")
 
     def fetch_with_dependencies(self, packages: Sequence[str]) -> list[Path]:
         """Fetch packages and their dependencies that are not installed, and return the files."""

@@ -36,7 +36,7 @@ def list_mboxes(where: Path) -> list[Path]:
 
 
 def read_subject(mail: Path) -> str:
-    """Return the subject of a mail that is a patch; it is empty of a cover letter or a reply."""
+    """Return a patch's subject, or an empty string for a mail that is none, such as a cover."""
     message = email.message_from_bytes(mail.read_bytes())
     subject = " ".join(str(message["Subject"] or "a mail without a subject").split())
     bodies = [part.get_payload(decode=True) for part in message.walk()]
@@ -47,7 +47,7 @@ def read_subject(mail: Path) -> str:
 def apply_mails(base: Path, where: Path) -> str:
     """Apply the patches in where to the base and return the commit, the same for the same patches.
 
-    Raises UserError when there is none, or when one does not apply; the message has its subject.
+    Raises UserError when there is none, or when one does not apply, which the error names.
     """
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -15,7 +15,7 @@ SERIES = ROOT / "series"
 def list_topics(series: Path = SERIES) -> list[Path]:
     """Return the topics' folders in the order of series/stack, the lowest first.
 
-    Raises UserError when it does not list a folder with patches.
+    Raises UserError when a folder with patches is not in series/stack.
     """
     stack = series / "stack"
     names = [

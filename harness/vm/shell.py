@@ -7,9 +7,11 @@ the word nokaslr.
 
 import os
 import shlex
+import sys
 from pathlib import Path
 
 from harness.core import UserError, announce, lock_build, read_options, run_program
+from harness.core.command import make_environment
 from harness.kernel.config import BOOTED
 from harness.kernel.images import Kernel, build_kernel
 from harness.kernel.tree import apply_series
@@ -26,10 +28,15 @@ def make_guest(kernel: Kernel, initramfs: Path, accel: str, gib: int) -> Guest:
 
 
 def run_shell() -> None:
-    """Become QEMU, which leaves the terminal as it was; Raises UserError before."""
+    """Replace this process by QEMU, which restores the terminal when it ends, unless it is killed.
+
+    Raises UserError if that cannot be prepared.
+    """
     options = read_options()
     if options.accel == "native":
         raise UserError("a native boot has no input from the terminal: leave out ACCEL=native")
+    if not sys.stdin.isatty():
+        raise UserError("make shell needs a terminal: run it in one")
     # Not for as long as the shell is open: QEMU has read kernel and initramfs by then.
     with lock_build(options.build):
         check_qemu(options.arch)
@@ -43,7 +50,7 @@ def run_shell() -> None:
     announce(f"a shell in {kernel.release} ({accel})")
     command = [*map(str, make_guest(kernel, image, accel, options.gib).command())]
     print(shlex.join(command), flush=True)
-    os.execvp(command[0], command)
+    os.execvpe(command[0], command, make_environment())
 
 
 if __name__ == "__main__":

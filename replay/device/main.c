@@ -43,8 +43,9 @@ static int run_threads(int nr, char **words)
 	use_threads(read_within(nr, words, 0, 0, 64, "threads:"));
 	if (strcmp(words[-1], "idle"))
 		threads_start(nr_threads - 1);
-	for (unsigned int i = 1; i < nr_kernels && !strcmp(words[-1], "few"); i++)
-		kernels[i].side->set_works(1);
+	if (!strcmp(words[-1], "few"))
+		for (unsigned int i = 1; i < nr_kernels; i++)
+			kernels[i].side->set_works(1);
 	return run_command(nr - 1, words + 1);
 }
 

@@ -87,7 +87,7 @@ def judge(source: Path, console: str, log: Path) -> str:
     """Return which checks did not pass, and what the guest told of them; empty if all passed.
 
     A check that was planned and not told of did not pass. The parser of the worktree source reads
-    the console, which log keeps. Raises UserError unless the guest told results once, by a plan.
+    the console, which log keeps. Raises UserError unless the guest told results once, with a plan.
     """
     lines = list_messages(console)
     report = ktap.read_stream(source, lines, "guest", log)

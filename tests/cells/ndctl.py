@@ -4,36 +4,36 @@
 Debian has the source of each ndctl, but no package with its tests.
 """
 
-import shutil
 from pathlib import Path
 
 from cells import boot_memory, peers
 from cells.boots import Boot
-from harness.core import Options, announce, run
+from harness.core import Options, UserError, announce, run
 from harness.core.cache import drop_others, keep, scratch
 from harness.core.debian import Apt, find_codename
+from harness.setup import NDCTL, find_missing
 from harness.vm.userland import find_program, pack_programs
 
 TOOLS = ("bash", "jq", "mkfs.ext4", "mountpoint", "sort", "trace-cmd")
 PROGRAMS = ("dax-dev", "dax-pmd", "device-dax")
 SCRIPTS = ("align.sh", "common", "dax-ext4.sh", "daxctl-devices.sh", "sub-section.sh")
-# The programs get libraries of their own version, and what they do not need is not built.
+# Link ndctl's own libraries statically, and build no documentation.
 MESON = (
     *("-Ddefault_library=static", "-Dtest=enabled", "-Ddestructive=enabled"),
     *(f"-D{name}=disabled" for name in ("asciidoctor", "docs", "libtracefs", "systemd")),
 )
-# Reading a mapping for longer shows that it is not cached, but here the CPU is emulated.
+# device-dax takes a mapping that is read slowly for an uncached one. An emulated CPU is slow.
 LIMIT = "> VERIFY_TIME(align)"
 
 
 def missing() -> list[str]:
-    return [name for name in ("meson", "jq", "trace-cmd") if not shutil.which(name)]
+    return find_missing(NDCTL)
 
 
 def build_tests(options: Options) -> Path:
     """Return the folder with ndctl's source and, under made/, its test programs.
 
-    Raises NotOffered when Debian's archives have no source of ndctl.
+    Raises NotOffered when apt has no Debian archive. Raises UserError as Apt.fetch_source() does.
     """
 
     def make(new: Path) -> None:
@@ -44,13 +44,15 @@ def build_tests(options: Options) -> Path:
         announce("building ndctl's tests")
         source = new / "test/device-dax.c"
         text = source.read_text()
-        assert LIMIT in text
+        if LIMIT not in text:
+            raise UserError(f"{source} lacks '{LIMIT}': change LIMIT in {__file__}")
         source.write_text(text.replace(LIMIT, LIMIT.replace("> ", "> 100 * ")))
         run(["meson", "setup", new / "made", new, *MESON], "meson for ndctl")
-        targets = [f"test/{name}" for name in PROGRAMS]
+        targets = [file.removeprefix("made/") for file in files]
         run(["ninja", "-C", new / "made", *targets], "building ndctl's tests")
 
-    kept = keep(options.build, "ndctl", MESON, make)
+    files = [f"made/test/{name}" for name in PROGRAMS]
+    kept = keep(options.build, "ndctl", [find_codename(), LIMIT, *MESON], make, files)
     drop_others(kept)
     return kept
 
@@ -58,7 +60,7 @@ def build_tests(options: Options) -> Path:
 def pack_tests(options: Options, _: Path) -> dict[str, bytes]:
     tests = build_tests(options)
     programs = [tests / "made/test" / name for name in PROGRAMS]
-    files = pack_programs(*map(find_program, TOOLS), *programs)
+    files = pack_programs(*(find_program(name, "tools-all") for name in TOOLS), *programs)
     return files | {f"ndctl/{name}": (tests / "test" / name).read_bytes() for name in SCRIPTS}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Boots in which suites that others wrote run: selftests of the kernel, in guest/peers and its kin.
+"""Boots in which selftests of the kernel run, which others wrote: guest/peers and its kin.
 
 The programs are built by the kernel's own Makefile, from the tree that is tested.
 """

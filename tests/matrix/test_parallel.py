@@ -6,11 +6,10 @@ Helpers of padata initialise memmaps in guest/parallel and guest/spread, which t
 
 import re
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
-from cells import boot_memory, sanitizers
+from cells import boot_memory
 from cells.boots import Boot
 from harness.kernel.config import turn_on
 from harness.vm.console import list_messages
@@ -67,18 +66,21 @@ def check_helpers(
     rebinds: int = 1,
     words: str = "",
     args: str = "",
-    checker: sanitizers.Checker | None = None,
+    sanitizer: str = "",
 ) -> None:
-    """Boot with that many CPUs and cores, and fail unless each bind had the helpers that it may."""
+    """Boot with that many CPUs and cores, and fail unless each bind had the helpers that it may.
+
+    sanitizer is the name of one of CHECKERS, whose kernel it then is.
+    """
     words += f" zdm.rebinds={rebinds} zdm.times={TIMES} zdm.map=mem"
     # The last CPU is isolated, so what counts CPUs for helpers has a mask to read.
     words += f" isolcpus={cpus - 1}" * (cpus > 1)
     boot = Boot("rebind,parallel", words, CONFIG, gib=GIB, devices=list_fsdax(0, 0), cpus=cpus)
-    if checker:
-        boot = replace(boot, words=f"{checker.words} {words}", config=checker.config)
-        own = sanitizers.list_functions(builder.kernel("series", checker.config), builder.trees)
-        boot = replace(boot, harmless=partial(sanitizers.is_foreign_race, own), silence=600)
-    told, _ = builder.boot("series", f"parallel-{cpus}", replace(boot, args=args.split()))
+    boot, name = replace(boot, args=args.split()), f"parallel-{cpus}"
+    if sanitizer:
+        told, _ = builder.boot_checked(sanitizer, name, boot, GIB)
+    else:
+        told, _ = builder.boot("series", name, boot)
     helpers = find_helpers(told)
     # A quarter of the cores that are not isolated gets a thread, and one of them is the caller.
     wanted = max(cores // 4, 1) - 1
@@ -103,7 +105,7 @@ def test_helpers_count_cores(builder: Builder) -> None:
 
 @pytest.mark.parametrize("name", ["kasan-ubsan", "kcsan-debug"])
 def test_helpers_with_sanitizer(builder: Builder, name: str) -> None:
-    check_helpers(builder, 9, 8, checker=sanitizers.CHECKERS[name])
+    check_helpers(builder, 9, 8, sanitizer=name)
 
 
 def test_helpers_are_spread(builder: Builder) -> None:

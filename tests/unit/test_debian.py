@@ -69,3 +69,21 @@ def test_wanted_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     apt = debian.Apt(tmp_path / "apt")
     for wanted, found in {"7.3~rc7": "7.3~rc7-2", "7.4": "7.3.1-1", "": "7.3.1-1"}.items():
         assert apt.find_version("linux", ["sid"], wanted) == found
+
+
+def test_source_that_an_old_release_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes from the next release. If none has it, the error has apt's first complaint."""
+
+    def run(command: list[str], what: str, **_: object) -> None:
+        if "source" in command:
+            if " bookworm " in (tmp_path / "apt/sources.list").read_text():
+                raise errors.UserError("404")
+            (tmp_path / "apt/x_1.orig.tar.gz").touch()
+
+    monkeypatch.setattr(debian, "KEYRING", tmp_path)
+    monkeypatch.setattr(debian, "list_archives", lambda: ["archive"])
+    monkeypatch.setattr(debian, "run", run)
+    apt = debian.Apt(tmp_path / "apt")
+    with pytest.raises(errors.UserError, match=r"source of x: check the network \(404\)"):
+        apt.fetch_source("x", ["bookworm"])
+    assert apt.fetch_source("x", ["bookworm", "trixie"]).name == "x_1.orig.tar.gz"

@@ -43,7 +43,7 @@ def write(toy_options: options.Options, toy_series: Path) -> Write:
     "author", ["mail@example.org", "Name <mail>", "Name <a@b.c>\nSigned-off-by: B <b@b.c>"]
 )
 def test_malformed_author(author: str) -> None:
-    told = 'is not of the form "Name <mail>": say who sends the patches'
+    told = 'is not of the form "Name <mail>", without commas and quotes: say who sends the patches'
     with pytest.raises(errors.UserError, match=told) as raised:
         outbox.read_author(author)
     assert "\n" not in str(raised.value)
@@ -98,6 +98,16 @@ def test_cover_letters(write: Write, toy_series: Path) -> None:
     ]
     [mail] = read_all(second)
     assert "They were not good." in mail.get_content().split("\n---\n", 1)[1]
+
+
+def test_settings_of_the_user_are_not_read(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = "[user]\nname = Mallory\n[b4]\nsend-series-cc = mallory@example.org\n"
+    (tmp_path / ".gitconfig").write_text(settings)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    mails = [file.read_text() for folder in write() for file in folder.iterdir()]
+    assert mails and "mallory" not in "".join(mails).lower()
 
 
 @pytest.mark.parametrize(

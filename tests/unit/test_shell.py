@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make shell` and DRYRUN= with ACCEL=native."""
+"""`make shell` and DRYRUN=, where they refuse."""
 
 import os
 import subprocess
@@ -8,18 +8,25 @@ import sys
 from harness.core import folders
 
 
-def test_native_boots() -> None:
-    """They have no shell; the command of a bench is shown with the monitor's files."""
-    for module, word, told in (
-        ("harness.vm.shell", "", "error: a native boot has no input from the terminal: leave"),
-        ("harness.vm.dryrun", "shell", "error: a native boot has one CPU, one node and a console"),
-        ("harness.vm.dryrun", "bench", "/kernels/series+native"),
+def test_what_is_refused() -> None:
+    """Native boots have no shell; the command of a bench is shown with the monitor's files."""
+    for accel, module, word, told in (
+        ("tcg", "harness.vm.shell", "", "error: make shell needs a terminal: run it in one"),
+        ("native", "harness.vm.shell", "", "error: a native boot has no input from the terminal"),
+        (
+            "native",
+            "harness.vm.dryrun",
+            "shell",
+            "error: a native boot has one CPU, one node and a console",
+        ),
+        ("native", "harness.vm.dryrun", "bench", "/kernels/series+native"),
     ):
         words = [sys.executable, "-B", "-m", module, word]
         done = subprocess.run(
             words,
             cwd=folders.ROOT,
-            env=os.environ | {"ACCEL": "native", "BUILD": "nowhere"},
+            env=os.environ | {"ACCEL": accel, "BUILD": "nowhere"},
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
         )
