@@ -53,8 +53,33 @@ def test_b4_am(builder: Builder, written: dict[Path, Path], topic: Path, tmp_pat
     assert set(authors) == {AUTHOR}
 
 
+# Whom all topics have to reach, and each: a maintainer in To, and more lists.
+LISTS = {"linux-mm@kvack.org", "linux-kernel@vger.kernel.org"}
+REACHED = {
+    "zone-device-memmap": (
+        "x86@kernel.org",
+        "linux-hardening@vger.kernel.org",
+        "linux-kselftest@vger.kernel.org",
+        "nvdimm@lists.linux.dev",
+    ),
+    "memmap-tests": (
+        "elver@google.com",
+        "linux-hardening@vger.kernel.org",
+        "kasan-dev@googlegroups.com",
+    ),
+    "boot-memmap": ("rppt@kernel.org",),
+    "reserved-memmap": ("rppt@kernel.org",),
+    "parallel-memmap": ("daniel.m.jordan@oracle.com", "linux-crypto@vger.kernel.org"),
+    "online-memmap": ("david@kernel.org", "linux-cxl@vger.kernel.org"),
+    "demotion": ("x86@kernel.org", "linux-hardening@vger.kernel.org", "kasan-dev@googlegroups.com"),
+    "vmemmap": ("x86@kernel.org", "nvdimm@lists.linux.dev", "linux-fsdevel@vger.kernel.org"),
+}
+
+
 @each_topic
-def test_recipients(written: dict[Path, Path], topic: Path) -> None:
+def test_recipients_are_those_of_every_patch(written: dict[Path, Path], topic: Path) -> None:
     cover = read_mail(min(written[topic].glob("*.eml")))
     to, cc = ({each.addr_spec for each in cover[name].addresses} for name in ("To", "Cc"))
-    assert to and {"linux-mm@kvack.org", "linux-kernel@vger.kernel.org"} <= cc and not to & cc
+    maintainer, *lists = REACHED[topic.name]
+    assert {*lists, *LISTS} <= cc
+    assert maintainer in to and not to & cc

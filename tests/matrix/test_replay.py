@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """The replay: the same memmap in every configuration, and each mutation is found."""
 
+import shutil
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from harness.core import UserError
+from harness.core import UserError, run
 from harness.replay import boot, build
 from harness.replay.device import PROGRAM
 from harness.replay.drain import CHUNK, find_undrained
@@ -109,6 +111,23 @@ def test_fault_in_the_kernel(builder: Builder, statement: str, message: str) -> 
 def test_bad_words(builder: Builder, program: build.Program, words: str, message: str) -> None:
     done = replay(builder.replay(program), *words.split())
     assert done.returncode == 2 and message in done.stderr
+
+
+def test_stands_alone(builder: Builder, tmp_path: Path) -> None:
+    made = Path(shutil.copy(builder.replay(PROGRAM), tmp_path))
+    assert "INTERP" not in run(["readelf", "-l", made], "readelf")
+    done = subprocess.run(
+        [made, "case", "order=9,pages=0x400"], cwd=tmp_path, env={}, capture_output=True, text=True
+    )
+    assert not done.returncode and "1 case, 1024 entries" in done.stdout
+
+
+def test_random_cases_follow_the_seed(builder: Builder) -> None:
+    first, again, other = (
+        replay(builder.replay(PROGRAM), "random", "200", seed).stdout.splitlines()[1]
+        for seed in ("7", "7", "8")
+    )
+    assert first == again != other
 
 
 def test_race(builder: Builder, tmp_path: Path) -> None:
