@@ -120,6 +120,7 @@ void compare(const struct replay_case *c, const char *name)
 		memcpy(snapshot, start, bytes);
 		memcpy(state_snapshot, how.state, how.state_size);
 	}
+	crash_kernel = NO_KERNEL;
 	nr_compared++;
 	nr_entries += c->nr_pages - c->reserve - c->offset;
 	nr_bytes += bytes;

@@ -12,7 +12,7 @@
 
 #define UNEXPECTED_SIZE	4096
 
-const char *crash_context = "", *crash_kernel = "";
+const char *crash_context = "", *crash_kernel = NO_KERNEL;
 
 static void crash(int signal, siginfo_t *info, void *context)
 {

@@ -96,6 +96,7 @@ int compare_summary(void);
 /* crash.c: faults inside the kernels' code become messages */
 void crash_catch(void);
 /* What the message names: the case, and whose code runs. */
+#define NO_KERNEL	"this program"
 extern const char *crash_context, *crash_kernel;
 /* Generated when the program is linked: a page for each symbol that nobody provides. */
 extern char unexpected_start[], unexpected_end[];

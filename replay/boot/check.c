@@ -157,7 +157,7 @@ static void random_case(uint64_t seed, unsigned long number, struct boot_case *c
 	/* The zone ends anywhere; it starts where a section does, as what is deferred. */
 	if (!below(&state, 3))
 		c->nr_pages -= below(&state, section);
-	if (c->what == BOOT_RESERVED && below(&state, 4)) {
+	if (c->what == BOOT_RESERVED && c->nr_pages >= side->block_pages && below(&state, 4)) {
 		c->lower_pages = below(&state, c->nr_pages / side->block_pages) * side->block_pages;
 		c->lower_zone = below(&state, c->zone);
 	}

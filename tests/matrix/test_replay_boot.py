@@ -35,9 +35,8 @@ def test_same_boot(builder: Builder, name: str) -> None:
     told = replay(made, "info").stdout
     assert ("check_pages=" in told) == (name not in ("debian", "default"))
     assert ("page_ref_set" in told) == (name == "trace")
-    for what in (*DRAINED, "reserved"):
-        compare(made, "matrix", what)
-        compare(made, "random", what, "0", "100")
+    for words in (*boot.BOOT.checks.values(), *boot.ONLINE.checks.values()):
+        compare(made, *words)
 
 
 @pytest.mark.parametrize("what", DRAINED)
