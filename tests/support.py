@@ -115,7 +115,7 @@ class Builder:
     def check(self, side: str, name: str, boot: boots.Boot, options: Options | None = None) -> str:
         """Boot base or series, fail unless all went as planned, and return the console's text."""
         told = self.boot(side, name, boot, options)
-        fail_if(boots.judge(self.trees.series, *told))
+        fail_if(boots.judge(*told))
         return told[0]
 
     def boot_checked(

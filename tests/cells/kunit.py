@@ -6,19 +6,22 @@ configuration that they were built from, so a change needs only an incremental b
 would configure a kernel with all defaults, and so with drivers that no suite needs.
 """
 
+import json
 import os
 import shutil
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from cells import ktap
-from harness.core import Options, UserError, announce, need_disk, say
+from harness.core import Options, UserError, announce, need_disk, run, say
 from harness.core.architectures import ARM64, I386, UML, X86_64, Architecture
 from harness.kernel.config import FRAGMENT_FOLDER, KernelConfig, configure, turn_on
 from harness.kernel.toolchain import Toolchain, count_lines, make_variables, need_tools
 from harness.vm.console import is_splat
 
+TOOL = "tools/testing/kunit/kunit.py"
 DISK_GIB = 1
 SECONDS = 900
 SHOWN = 8
@@ -135,32 +138,53 @@ MEMMAP_ONLY = KunitKernel(X86_64, (MEMMAP,), HVO, f"{PC} {NODES}")
 HIGHMEM = KunitKernel(I386, (FORTIFY,), turn_on("HIGHMEM4G"), PC, name="i386-highmem")
 
 
-def judge_report(found: ktap.Report, suites: Sequence[str], what: str, log: Path) -> int:
-    """Return the number of passed cases; each parameter counts.
+def list_cases(
+    group: Mapping[str, Any], path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the path and the status (PASS, FAIL, SKIP, ERROR) of each case in kunit.py's report."""
+    for case in group["test_cases"]:
+        yield (*path, str(case["name"])), str(case["status"])
+    for inner in group["sub_groups"]:
+        yield from list_cases(inner, (*path, str(inner["name"])))
+
+
+def judge_report(report: Mapping[str, Any], suites: Sequence[str], what: str, log: Path) -> int:
+    """Return the number of passed cases in kunit.py's report; each parameter counts.
 
     Raises UserError when a case failed or was skipped; the error shows what the log says about it.
     Raises UserError when the suites that ran are not those of suites, or when the run broke off.
     """
-    for path, status in found.cases:
+    cases = [*list_cases(report)]
+    for path, status in cases:
         if status != "PASS":
-            lines = log.read_text(errors="replace").splitlines()
-            about = ktap.find_lines(lines, path[-1])
+            # KUnit marks what it tells of a case with its name.
+            _, _, about = log.read_text(errors="replace").partition(f"# {path[-1]}: ")
             raise UserError(
                 f"{what}: {'.'.join(path)}: {status} (full log: {log})",
-                lines[about[0] :][:SHOWN] if about else lines[-SHOWN:],
+                about.splitlines()[:SHOWN],
             )
-    have = sorted({path[0] for path, _ in found.cases if len(path) > 1})
-    if have != sorted(suites) or found.errors:
+    have = sorted({path[0] for path, _ in cases if len(path) > 1})
+    # Plans and numbers that were not kept.
+    if have != sorted(suites) or report["misc"]["errors"]:
         raise UserError(
             f"{what}: ran {', '.join(have) or 'no suite'} instead of {', '.join(suites)}, "
             f"or broke off (full log: {log})"
         )
-    return len(found.cases)
+    return len(cases)
 
 
 def parse_log(source: Path, log: Path, suites: Sequence[str], what: str) -> int:
     """Return how many cases passed in a console's log; Raises UserError as judge_report() does."""
-    return judge_report(ktap.parse_log(source, log, what), suites, what, log)
+    report = log.with_suffix(".json")
+    report.unlink(missing_ok=True)
+    command = [sys.executable, "-B", source / TOOL, "parse", log, f"--json={report}"]
+    try:
+        run(command, f"{what}: reading {log}")
+    except UserError:
+        # It also fails if a case did.
+        if not report.exists():
+            raise
+    return judge_report(json.loads(report.read_text()), suites, what, log)
 
 
 def force_tcg(options: Options, kernel: KunitKernel) -> dict[str, str]:
@@ -178,32 +202,28 @@ def force_tcg(options: Options, kernel: KunitKernel) -> dict[str, str]:
 def run_kunit(options: Options, source: Path, kernel: KunitKernel) -> int:
     need_tools(kernel.missing())
     config = kernel.config
-    what, args = f"KUnit on {config.name} ({source.name})", config.args
+    what = f"KUnit on {config.name} ({source.name})"
     out = options.build / f"kunit/{config.name}-{source.name}"
     need_disk(options.build, DISK_GIB, what)
     announce(f"configuring {what}")
     configure(options, config, source, out, what)
-    common = [
-        f"--build_dir={out}",
-        f"--arch={kernel.architecture.kernel}",
-        f"--kunitconfig={out / 'fragment'}",
-        *(f"--make_options={arg}" for arg in [*config.tools.words(), *args]),
-    ]
     announce(f"building {what}")
-    args, count = (*args, "all"), count_lines(what)
+    args, count = (*config.args, "all"), count_lines(what)
     config.tools.make(options, source, out, f"building {what}", *args, progress=count)
     announce(f"running {what}")
     log = out / "test.log"
     log.unlink(missing_ok=True)
-    more = [f"--kernel_args={word}" for word in f"panic=-1 {RUN} {kernel.words}".split()]
+    command: list[str | Path] = [sys.executable, "-B", source / TOOL, "exec", "--raw_output=all"]
+    command += [f"--build_dir={out}", f"--kunitconfig={out / 'fragment'}"]
+    command += [f"--arch={kernel.architecture.kernel}", f"--timeout={SECONDS}"]
+    command += [f"--make_options={word}" for word in (*config.tools.words(), *config.args)]
+    command += [f"--kernel_args={word}" for word in f"panic=-1 {RUN} {kernel.words}".split()]
     # Without ACPI, x86 takes its CPUs from a table that has one for each socket.
-    more += ["--qemu_args=-smp 2,sockets=2"] * bool(kernel.architecture.qemu)
-    boot = ktap.make_command(source, "exec", *common, *more, f"--timeout={SECONDS}")
-    env = force_tcg(options, kernel)
-    report = ktap.run_parser(boot, what, out / "report.json", log=out / "exec.log", env=env)
+    command += ["--qemu_args=-smp 2,sockets=2"] * bool(kernel.architecture.qemu)
+    run(command, what, log=out / "exec.log", env=force_tcg(options, kernel))
     lines = log.read_text(errors="replace").splitlines()
     if complaints := [line for line in lines if is_splat(line)]:
         raise UserError(f"{what}: the kernel complained: {complaints[0].strip()} (full log: {log})")
-    passed = judge_report(report, [suite.name for suite in kernel.suites], what, log)
+    passed = parse_log(source, log, [suite.name for suite in kernel.suites], what)
     say(f"{what}: {passed} cases passed")
     return passed

@@ -142,7 +142,7 @@ def boot(options: Options, source: Path, kernel: Kernel, plain: bool = False) ->
         args = (*demotion.SLOW, "-cpu", CPU, "-gdb", f"unix:{folder}/gdb", "-S")
         stopped = replace(demotion.BOOT, scripts=SCRIPT, words=words, args=args)
         told = boots.boot_once(replace(options, accel="tcg"), source, kernel, name, stopped)
-        why = boots.judge(source, *told)
+        why = boots.judge(*told)
         if not why:
             raised.result()
         return why

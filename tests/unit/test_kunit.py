@@ -5,37 +5,30 @@ from pathlib import Path
 
 import pytest
 
-from cells import ktap, kunit
+from cells.kunit import judge_report
 from harness.core import errors
 
 LOG = "KTAP version 1\n    # two: EXPECTATION FAILED at x.c:1\n    want 1\n    not ok 2 two\n"
 
 
-def judge(tmp_path: Path, told: str, errors: int = 0) -> int:
-    """Judge a report on two suites, of cases SUITE.CASE:STATUS."""
-    cases = (word.partition(":") for word in told.split())
-    found = ktap.Report(
-        tuple((tuple(path.split(".")), status) for path, _, status in cases), errors
-    )
+@pytest.mark.parametrize(
+    ("status", "broken", "suites", "message"),
+    [
+        ("PASS", 0, ["a"], ""),
+        ("SKIP", 0, ["a"], r"KUnit: a\.two: SKIP"),
+        ("PASS", 0, ["b", "a"], "ran a instead of b, a"),
+        ("PASS", 1, ["a"], "or broke off"),
+    ],
+)
+def test_report(tmp_path: Path, status: str, broken: int, suites: list[str], message: str) -> None:
     log = tmp_path / "test.log"
     log.write_text(LOG)
-    return kunit.judge_report(found, ["b", "a"], "KUnit", log)
-
-
-def test_judge(tmp_path: Path) -> None:
-    assert judge(tmp_path, "a.one:PASS a.two:PASS b.three:PASS") == 3
-
-
-@pytest.mark.parametrize(
-    ("told", "broken", "message"),
-    [
-        ("a.one:PASS a.two:SKIP b.one:PASS", 0, r"KUnit: a\.two: SKIP"),
-        ("", 0, "ran no suite instead of b, a"),
-        ("a.one:PASS b.one:PASS", 1, "or broke off"),
-    ],
-    ids=["skipped", "no suites", "broken off"],
-)
-def test_judge_refuses(tmp_path: Path, told: str, broken: int, message: str) -> None:
-    with pytest.raises(errors.UserError, match=message) as caught:
-        judge(tmp_path, told, broken)
-    assert "two" not in message or caught.value.shown[0].endswith("EXPECTATION FAILED at x.c:1")
+    cases = [{"name": "one", "status": "PASS"}, {"name": "two", "status": status}]
+    suite = {"name": "a", "test_cases": cases, "sub_groups": []}
+    report = {"test_cases": [], "sub_groups": [suite], "misc": {"errors": broken}}
+    if message:
+        with pytest.raises(errors.UserError, match=message) as caught:
+            judge_report(report, suites, "KUnit", log)
+        assert "two" not in message or caught.value.shown[0] == "EXPECTATION FAILED at x.c:1"
+    else:
+        assert judge_report(report, suites, "KUnit", log) == 2
