@@ -13,6 +13,8 @@ PYTHON = "$$BUILD/venv/bin/python" -B
 # For what needs no environment.
 SYSTEM_PYTHON = @/usr/bin/python3 -B -m
 UNIT_TESTS = $(PYTHON) -m pytest -q -n auto tests/unit
+# At its end, a line for each cell, and the time of each that took a second.
+MATRIX = $(PYTHON) -m pytest -v -s -rpsfE --no-fold-skipped --durations=0 --durations-min=1
 # $(SETUP) WHAT: first make sure of what a target needs; harness/setup.py lists it.
 SETUP = sh harness/setup.sh
 REPLAYS = replay replay-boot replay-online replay-parallel replay-demotion replay-copy replay-bind
@@ -121,7 +123,7 @@ record tables: setup
 
 review:
 	@$(SETUP) review
-	@$(PYTHON) -m pytest -v -s tests/patches
+	@$(MATRIX) tests/patches
 
 outbox:
 	@$(SETUP) outbox
@@ -140,11 +142,11 @@ check:
 
 test: tools
 	@$(UNIT_TESTS)
-	@$(PYTHON) -m pytest -v -s -m "not full" tests/matrix
+	@$(MATRIX) -m "not full" tests/matrix
 
 test-all: tools-all
 	@$(UNIT_TESTS)
-	@$(PYTHON) -m pytest -v -s tests/matrix
+	@$(MATRIX) tests/matrix
 
 list:
 	$(SYSTEM_PYTHON) tests.list_cells

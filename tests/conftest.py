@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """What several test files share: the real trees, a toy repository, a stand-in for QEMU."""
 
-import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -14,27 +13,6 @@ from harness.kernel import export, source
 from support import Builder
 
 sys.dont_write_bytecode = True
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print a line for each cell in order, above the counts that pytest prints.
-
-    A line shows the outcome, the time with that of the fixtures, and why the cell was skipped.
-    """
-    cells: dict[str, list[pytest.TestReport]] = {}
-    for one in itertools.chain(*terminalreporter.stats.values()):
-        if isinstance(one, pytest.TestReport) and not one.nodeid.startswith("tests/unit/"):
-            cells.setdefault(one.nodeid, []).append(one)
-    if cells:
-        terminalreporter.section("the matrix")
-    for name, those in sorted(cells.items(), key=lambda cell: min(one.start for one in cell[1])):
-        worst = min(those, key=lambda one: one.passed)
-        why = f"  {worst.longrepr[2]}" if isinstance(worst.longrepr, tuple) else ""
-        minutes, seconds = divmod(round(sum(one.duration for one in those)), 60)
-        terminalreporter.write_line(
-            f"{worst.outcome.upper():7} {minutes:3}:{seconds:02}  "
-            f"{name.removeprefix('tests/')}{why}"
-        )
 
 
 @pytest.fixture(scope="session")
