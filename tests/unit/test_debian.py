@@ -54,13 +54,6 @@ def test_apt_without_lists(lists: Lists) -> None:
         debian.list_archives()
 
 
-def test_system_without_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel's source then comes from elsewhere."""
-    monkeypatch.setattr("shutil.which", lambda _: None)
-    with pytest.raises(debian.NotOffered, match="there is no apt here"):
-        debian.Apt(tmp_path)
-
-
 def test_wanted_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = "linux | 7.3.1-1 | archive\nlinux | 7.3~rc7-2 | archive\nlinux | 7.3~rc7-1 | archive\n"
     monkeypatch.setattr(debian, "KEYRING", tmp_path)

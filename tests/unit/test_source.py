@@ -2,13 +2,11 @@
 """Where the base comes from, and the message when it cannot be fetched or there is no room."""
 
 import dataclasses
-import lzma
-import os
 from pathlib import Path
 
 import pytest
 
-from harness.core import command, debian, errors, folders, options, stages
+from harness.core import command, debian, errors, folders, options
 from harness.kernel import source
 
 
@@ -16,14 +14,6 @@ def test_too_little_disk(tmp_path: Path) -> None:
     told = r"the moon needs 1e\+06 GiB under .* GiB are free: make room, or set BUILD="
     with pytest.raises(errors.UserError, match=told):
         folders.need_disk(tmp_path, 1e6, "the moon")
-
-
-def test_two_runs_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("signal.signal", lambda *_: None)
-    monkeypatch.setenv("BUILD", str(tmp_path))
-    told = rf"^error: another run \(process {os.getpid()}\) is using"
-    with folders.lock_build(tmp_path), pytest.raises(SystemExit, match=told):
-        stages.run_stage(lambda _: None)
 
 
 # Where the toy's tag is gone, HEAD decides.
@@ -102,29 +92,7 @@ def test_tag_is_fetched_where_debian_has_no_package(
         assert not list(tmp_path.glob("source-*"))
 
 
-def test_configuration_of_debian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is fetched once, in the version of the source; without it another one can be raced."""
-    chosen = options.read_options({"BUILD": str(tmp_path / "build")})
+def test_no_configuration_of_debian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda _: None)
     with pytest.raises(debian.NotOffered, match=r"no apt here .*; CONFIG=default does without it$"):
-        source.fetch_config(chosen)
-    packed = tmp_path / source.CONFIG_FILE
-    packed.parent.mkdir(parents=True)
-    packed.write_bytes(lzma.compress(b"CONFIG_HZ=250\n"))
-    monkeypatch.undo()
-
-    class Apt:
-        def __init__(self, _: Path) -> None:
-            pass
-
-        def find_version(self, package: str, suites: tuple[str, ...], wanted: str) -> str:
-            return f"{wanted}-1"
-
-        def fetch(self, package: str, version: str) -> Path:
-            return tmp_path
-
-    monkeypatch.setattr(source, "Apt", Apt)
-    made = source.fetch_config(chosen)
-    assert made.read_text() == "# linux-config-7.3 7.3~rc7-1\nCONFIG_HZ=250\n"
-    monkeypatch.delattr(source, "Apt")
-    assert source.fetch_config(chosen) == made
+        source.fetch_config(options.read_options({"BUILD": str(tmp_path)}))

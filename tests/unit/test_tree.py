@@ -9,24 +9,6 @@ import pytest
 
 from harness.core import command, errors, options
 from harness.kernel import export, source, topics, tree
-from support import contents
-
-
-def test_apply_and_export_round_trip(
-    toy_options: options.Options, toy_series: Path, toy: Path
-) -> None:
-    """series/stack gives the order, not the names: z sorts after b but is listed before it."""
-    (toy_series / "a").rename(toy_series / "z")
-    (toy_series / "stack").write_text("# the lowest first\nz\nb\n")
-    made = tree.apply_series(toy_options, toy_series)
-    assert command.git(made.series, "rev-parse", "HEAD^{tree}") == command.git(
-        toy, "rev-parse", "HEAD^{tree}"
-    )
-    assert command.git(made.base, "log", "-1", "--format=%s", "topic/z") == "mm: improve line 9"
-    before = contents(toy_series)
-    assert len(before) == 4
-    export.export_series(toy_options, toy_series)
-    assert contents(toy_series) == before
 
 
 def test_export_after_work(toy_options: options.Options, toy_series: Path) -> None:
@@ -75,24 +57,14 @@ def test_only_what_changed_is_written(
     assert (made.series / "Makefile").stat().st_mtime == 1
 
 
-@pytest.mark.parametrize(
-    "old, new, message",
-    [
-        ("line 15;", "line 99;", "b/0001-mm-improve-line-15.patch does not apply at mm.c"),
-        ("a/mm.c", "a/gone.c", "b/0001-mm-improve-line-15.patch does not apply at gone.c"),
-    ],
-)
-def test_patch_that_does_not_apply(
-    toy_options: options.Options, toy_series: Path, old: str, new: str, message: str
-) -> None:
+def test_patch_that_does_not_apply(toy_options: options.Options, toy_series: Path) -> None:
     made = tree.apply_series(toy_options, toy_series)
     head = command.git(made.series, "rev-parse", "HEAD")
     [patch] = topics.list_files(toy_series / "b")
     good = patch.read_text()
-    patch.write_text(
-        good.replace(old, new).replace(old.replace("a/", "b/"), new.replace("a/", "b/"))
-    )
-    with pytest.raises(errors.UserError, match=message):
+    patch.write_text(good.replace("line 15;", "line 99;"))
+    told = "b/0001-mm-improve-line-15.patch does not apply at mm.c"
+    with pytest.raises(errors.UserError, match=told):
         tree.apply_series(toy_options, toy_series)
     assert command.git(made.series, "rev-parse", "HEAD", "series") == f"{head}\n{head}"
     assert not (made.series.parent / "series.tmp").exists()
