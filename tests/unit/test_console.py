@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.vm import console
-from harness.vm.devices import DEVICES, PAIR, count_pages
+from harness.vm.devices import PAIR, count_pages
 
 LOG = (Path(__file__).parent / "fixtures/base-4G.log").read_text()
 RELEASE = "7.3.0-rc7-base"
@@ -40,18 +40,11 @@ def test_forms_of_a_line() -> None:
     "foreign",
     [
         "[    9.000000] zdm: memmap_init_zone_device initialised 1031680 pages in 1ms",
-        "[    9.000000] memmap_init_range initialised 1031680 pages in 1ms",
         "[    9.000000] memmap_init_zone_device initialised 1031680 pages in 1ms by someone else",
-        "[    9.000000] [  C0] memmap_init_zone_device initialised 1031680 pages in 1ms",
-        "memmap_init_zone_device initialised 1031680 pages in 1ms",
     ],
 )
 def test_foreign_lines_do_not_count(foreign: str) -> None:
     assert parse(LINES[: MEMMAP[3]] + [foreign] + LINES[MEMMAP[3] :]) == parse(LINES)
-
-
-def without(part: str) -> list[str]:
-    return [line for line in LINES if part not in line]
 
 
 def replaced(old: str, new: str) -> list[str]:
@@ -69,12 +62,11 @@ SPLAT = "[    4.2] WARNING: CPU: 0 PID: 1 at mm/mm_init.c:1"
     [
         (edited(MEMMAP[3], REBOUND[:60]), "5 memmap lines and the selftest's 6 rebinds disagree"),
         (edited(MEMMAP[3], REBOUND.replace("pages", "pa[    9.1] usb 1-1: new\nges")), "disagree"),
-        (edited(MEMMAP[3], REBOUND, REBOUND), "7 memmap lines"),
         (edited(MEMMAP[3], REBOUND.replace(" in ", " in 9")), "disagree"),
         (edited(MEMMAP[0], ""), "first bind of nd_pmem printed 0 memmap lines"),
         (edited(MEMMAP[1], *[LINES[MEMMAP[1]]] * 2), "first bind of dax_pmem printed 2 memmap"),
-        (without("dax1.0: rebind 2/3"), "rebind 2/3 of dax_pmem was expected, 3/3 was reported"),
-        (without("dax1.0: rebind 3/3"), "2 rebinds of dax_pmem were reported, not 3"),
+        (replaced("dax1.0: rebind 2", "x"), "rebind 2/3 of dax_pmem was expected, 3/3 was reported"),
+        (replaced("dax1.0: rebind 3", "x"), "2 rebinds of dax_pmem were reported, not 3"),
         (replaced("dax1.0: rebind", "dax7.0: rebind"), "names a device that the guest does not"),
         (replaced("first bind, dax_pmem", "first bind, other"), "other was bound, but the guest"),
         (LINES[: -len(LINES) // 20], "did not reach its end"),
@@ -87,16 +79,6 @@ SPLAT = "[    4.2] WARNING: CPU: 0 PID: 1 at mm/mm_init.c:1"
 def test_bad_console(lines: list[str], message: str) -> None:
     with pytest.raises(console.BadConsole, match=message.replace("[", r"\[")):
         parse(lines)
-
-
-def test_page_count_of_a_namespace() -> None:
-    """Aligned to 1 GiB, 100 GiB hold 98 GiB of data behind 1.6 GiB of memmap; 1 GiB holds none."""
-    assert count_pages(PAIR, 100) == {"nd_pmem": 25804288, "dax_pmem": 25804288}
-    assert PAGES == {"nd_pmem": 1031680, "dax_pmem": 1031680}
-    sizes = {100: 98, 4: 3, 2: 1, 1: 0, 1 / 32: 0}
-    assert {gib: DEVICES[2].count_pages(gib) for gib in sizes} == {
-        gib: data * 2**18 for gib, data in sizes.items()
-    }
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What can be seen without an environment, and variables that make does not know."""
+"""What can be seen without an environment, and what make refuses before it makes anything."""
 
+import io
 import shlex
 import sys
 from pathlib import Path
 
 import pytest
 
-from harness.core import command, folders
-from support import make
+from harness.core import command, errors, folders
+from harness.vm import shell
+from support import make, refusal
 
 
 def test_list_is_what_pytest_collects() -> None:
@@ -46,6 +48,23 @@ def test_dry_run(target: str, script: str, kernel: str, tmp_path: Path) -> None:
     assert words[words.index("-kernel") + 1] == str(image)
     assert done.stderr.splitlines()[0] == f"not there yet, make {target} makes it: {image}"
     assert [*tmp_path.iterdir()] == []
+
+
+def test_dry_run_of_a_native_boot() -> None:
+    words = {"DRYRUN": "1", "ACCEL": "native", "BUILD": "nowhere"}
+    assert "/kernels/series+native" in make("bench", **words).stdout
+    assert refusal("shell", **words).startswith("error: a native boot has one CPU, one node and")
+
+
+@pytest.mark.parametrize(
+    ("accel", "told"),
+    [("tcg", "needs a terminal: run it in one"), ("native", "has no input from the terminal")],
+)
+def test_shell_is_refused(monkeypatch: pytest.MonkeyPatch, accel: str, told: str) -> None:
+    monkeypatch.setenv("ACCEL", accel)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    with pytest.raises(errors.UserError, match=told):
+        shell.run_shell()
 
 
 def test_dry_run_of_another_target() -> None:
