@@ -15,8 +15,10 @@ from harness.kernel.tree import Trees
 
 # Files that include the headers that the series touches. mm/memremap.c is also the caller of
 # memmap_init_zone_device().
-USERS = ("drivers/md/dm-writecache.c", "mm/memremap.c", "mm/sparse-vmemmap.c")
-MORE_USERS = {architectures.X86_64: ("arch/x86/lib/usercopy_64.c",)}
+USERS = (
+    *("drivers/md/dm-writecache.c", "mm/memremap.c", "mm/sparse-vmemmap.c"),
+    "arch/x86/lib/usercopy_64.c",
+)
 # Files that an ordinary kernel does not compile: user space, tests that must fail to compile, and
 # the sanitizers' own tests, for which there is SANITIZERS.
 ELSEWHERE = (":!tools", ":!lib/test_fortify", ":!mm/kasan", ":!mm/kmsan", ":!kernel/kcsan")
@@ -124,8 +126,7 @@ class Compilation:
         files: Sequence[str] = (),
     ) -> None:
         self.options, self.source, self.target = options, source, target
-        users = MORE_USERS.get(target.tools.architecture, ())
-        self.files = [*files] or [*list_touched(trees), *USERS, *users]
+        self.files = [*files] or [*list_touched(trees), *USERS]
         self.out = options.build / f"objects/{target.name}-{source.name}"
         self.config: set[str] = set()
 
@@ -152,25 +153,20 @@ class Compilation:
         folder = next(
             folder for folder in Path(file).parents if (self.source / folder / "Makefile").exists()
         )
-        made = str(Path(file).relative_to(folder).with_suffix(".o"))
-        makefile = (self.source / folder / "Makefile").read_text().replace("\\\n", " ")
-        other = "32" if "CONFIG_64BIT=y" in self.config else "64"
-        # x86's Makefile names one of two objects by the width of a word.
-        if made.endswith(f"_{other}.o") and made.replace(other, "$(BITS)") in makefile.split():
-            return ""
-        return f"{file.removesuffix('c')}o" if self.is_made(made, makefile) else ""
+        name = str(Path(file).relative_to(folder).with_suffix(""))
+        bits = "64" if "CONFIG_64BIT=y" in self.config else "32"
+        makefile = (self.source / folder / "Makefile").read_text().replace("$(BITS)", bits)
+        made = self.is_made(name, makefile.replace("\\\n", " "))
+        return f"{file.removesuffix('c')}o" if made else ""
 
     def is_made(self, name: str, makefile: str) -> bool:
-        """Return whether a Makefile's rules make an object, maybe as a part of another one."""
-        rules = re.findall(
-            rf"^([\w-]+?)-(?:\$\((\w+)\)|y|objs)\s*[:+]?=(?:.*[ \t])?{re.escape(name)}(?:\s|$)",
-            makefile,
-            re.M,
-        )
-        return not rules or any(
+        """Return whether a Makefile's rules make NAME.o, maybe as a part of another object."""
+        part = rf"(?:{re.escape(name)}\.o|\$\({name}-y\))(?:\s|$)"
+        rule = rf"^([\w-]+?)-(?:\$\((\w+)\)|y|objs)\s*[:+]?=(?:.*[ \t])?{part}"
+        return any(
             (not symbol or f"{symbol}=y" in self.config)
-            and (whole in ("obj", "lib") or self.is_made(f"{whole}.o", makefile))
-            for whole, symbol in rules
+            and (whole in ("obj", "lib") or self.is_made(whole, makefile))
+            for whole, symbol in re.findall(rule, makefile, re.M)
         )
 
     def compile(self) -> tuple[list[str], list[str]]:

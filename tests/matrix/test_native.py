@@ -15,7 +15,7 @@ from harness.core import ROOT, UserError, run, spawn
 from harness.kernel.config import NATIVE
 from harness.kernel.images import Kernel, build_kernel, patch_trees
 from harness.vm.accel import find_kvm
-from harness.vm.devices import DEVICES, PAGE, STRUCT_PAGE
+from harness.vm.devices import DEVICES, PAGE, Device
 from harness.vm.guest import Guest, boot_guest, compile_monitor
 from harness.vm.initramfs import make_initramfs
 from support import Builder
@@ -68,24 +68,12 @@ def test_parts(builder: Builder, native: Build, tmp_path: Path) -> None:
     assert found["unbind flush_tlb_all()"][0] > found["bind flush_tlb_all()"][0]
 
 
-def list_differences(base: bytes, series: bytes) -> set[tuple[int, int, int]]:
-    """Return the words that differ: their place in a struct page, and what they are in each."""
-    found = set()
-    for at in range(0, len(base), STRUCT_PAGE):
-        both = [memoryview(one)[at : at + STRUCT_PAGE] for one in (base, series)]
-        if both[0] != both[1]:
-            words = zip(*(one.cast("Q") for one in both), strict=True)
-            found |= {(place, *pair) for place, pair in enumerate(words) if pair[0] != pair[1]}
-    return found
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("device", DEVICES[:2], ids=lambda device: device.name)
 def test_memmap_is_the_same(
-    builder: Builder, native: Build, tmp_path: Path, device: object
+    builder: Builder, native: Build, tmp_path: Path, device: Device
 ) -> None:
     """All of it, behind the superblock, but for one pointer: to the pagemap that both have."""
-    [device] = [one for one in DEVICES if one == device]
     image, memmaps, gib = make_initramfs(builder.options, builder.trees.series), [], 2
     for name in ("base", "series"):
         file, words = tmp_path / name, "zdm.do=rebind zdm.rebinds=1"
@@ -94,13 +82,12 @@ def test_memmap_is_the_same(
         boot_guest(guest, tmp_path / "log", lambda _: None, 120)
         with file.open("rb") as stream:
             data = gib * 2**30 - device.count_pages(gib) * PAGE
-            memmaps.append(bytearray(stream.read(data)[2 * PAGE :]))
+            memmaps.append(stream.read(data)[2 * PAGE :])
         assert len(memmaps[-1]) - memmaps[-1].count(0) > device.count_pages(gib)
-    found = list_differences(*map(bytes, memmaps))
+    pairs = zip(*(memoryview(memmap).cast("Q") for memmap in memmaps), strict=True)
+    # Where in a struct page words differ, and what they are in each kernel.
+    found = {(number % 8, *pair) for number, pair in enumerate(pairs) if pair[0] != pair[1]}
     assert {place for place, *_ in found} <= {1} and len(found) <= 1
-    # One bit, in the last page.
-    memmaps[1][-PAGE] ^= 1
-    assert len(list_differences(*map(bytes, memmaps))) == len(found) + 1
 
 
 def list_children() -> str:

@@ -65,7 +65,7 @@ SPLAT = "[    4.2] WARNING: CPU: 0 PID: 1 at mm/mm_init.c:1"
         (edited(MEMMAP[3], REBOUND.replace(" in ", " in 9")), "disagree"),
         (edited(MEMMAP[0], ""), "first bind of nd_pmem printed 0 memmap lines"),
         (edited(MEMMAP[1], *[LINES[MEMMAP[1]]] * 2), "first bind of dax_pmem printed 2 memmap"),
-        (replaced("dax1.0: rebind 2", "x"), "rebind 2/3 of dax_pmem was expected, 3/3 was reported"),
+        (replaced("dax1.0: rebind 2", "x"), "rebind 2/3 of dax_pmem was expected, 3/3 was"),
         (replaced("dax1.0: rebind 3", "x"), "2 rebinds of dax_pmem were reported, not 3"),
         (replaced("dax1.0: rebind", "dax7.0: rebind"), "names a device that the guest does not"),
         (replaced("first bind, dax_pmem", "first bind, other"), "other was bound, but the guest"),
