@@ -4,8 +4,8 @@
 from cells import boot_memory, compile, demotion, kunit, peers, sanitizers
 from harness.core import UserError, read_options, run_program
 from harness.kernel.config import BOOTED, LIKE_DEBIAN, KernelConfig
-from harness.replay import bind, boot, build, copy
-from harness.replay import demotion as replay_demotion
+from harness.replay import build
+from harness.replay.record import REPLAYS
 
 
 def list_configs() -> dict[str, KernelConfig]:
@@ -19,10 +19,7 @@ def list_configs() -> dict[str, KernelConfig]:
         "demotion": {"demotion": demotion.BOOT.config},
         "peers": {"peers": peers.CONFIG},
         "replay": build.CONFIGS,
-        "replay-bind": bind.PROGRAM.configs,
-        "replay-boot": boot.PROGRAM.configs,
-        "replay-copy": copy.PROGRAM.configs,
-        "replay-demotion": replay_demotion.PROGRAM.configs,
+        **{f"replay-{one.name}": one.program.configs for one in REPLAYS[1:]},
     }
     return {
         f"{table}/{name}": config

@@ -110,9 +110,20 @@ def test_kvm_is_used_where_a_probe_boot_works(
     assert choose("b", works, True) == "tcg"
 
 
-def test_each_kvm_has_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Native boots are chosen, and may be asked for, only where KVM interprets a kernel."""
-    there, opens, told = True, True, "0.4\n"
+@pytest.mark.parametrize(
+    ("there", "opens", "told", "why"),
+    [
+        (True, True, "1938.0", ""),
+        (True, True, "0.4", "KVM runs the unchanged kernel here"),
+        (True, True, "", "KVM makes no machine"),
+        (True, False, "", "no permission to open /dev/kvm"),
+        (False, False, "", "there is no /dev/kvm"),
+    ],
+)
+def test_native_boots_are_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool, opens: bool, told: str, why: str
+) -> None:
+    """They are, and may be asked for, only where KVM interprets a kernel."""
 
     def probe(*_: object) -> str:
         if not told:
@@ -122,28 +133,16 @@ def test_each_kvm_has_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(accel, "compile_program", lambda *_: tmp_path / "probe")
     monkeypatch.setattr(accel, "run", probe)
     monkeypatch.setattr(os.path, "exists", lambda path: there or path != "/dev/kvm")
-    monkeypatch.setattr(os, "access", lambda path, *_: opens or path != "/dev/kvm")
-
-    def choose(name: str = "", **env: str) -> str:
-        return accel.choose_native(
-            options.read_options({"BUILD": str(tmp_path), "ACCEL": name, **env})
-        ).accel
-
-    def refuse(why: str) -> None:
-        assert choose() == ""
+    monkeypatch.setattr(os, "access", lambda path, _: opens or path != "/dev/kvm")
+    empty, tcg, native = (
+        options.read_options({"BUILD": str(tmp_path), "ACCEL": name})
+        for name in ("", "tcg", "native")
+    )
+    assert accel.choose_native(empty).accel == ("" if why else "native")
+    assert accel.choose_native(tcg).accel == "tcg"
+    if why:
         with pytest.raises(errors.UserError, match=f"ACCEL=native: {why}.*; leave it out"):
-            choose("native")
-
-    refuse("KVM runs the unchanged kernel here")
-    told = ""
-    refuse("KVM makes no machine")
-    told = "1938.0\n"
-    assert [choose(), choose("native"), choose("tcg")] == ["native", "native", "tcg"]
-    assert choose(ARCH="arm64") == ""
-    opens = False
-    refuse("no permission to open /dev/kvm")
-    there = False
-    refuse("there is no /dev/kvm")
+            accel.choose_native(native)
 
 
 RUN = """
@@ -156,35 +155,27 @@ progress.announce("boot 1/4")
 stages.run_program(lambda: {})
 """
 BOOT = "boot_guest(guest, Path('LOG'), lambda _: None, 600)"
+STOPS = (signal.SIGINT, signal.SIGHUP)
 # Any other tool, in the place of QEMU.
 ASK = "command.run(['qemu-system-x86_64'], 'a tool')"
 
 
 @pytest.mark.parametrize(
-    "number, status, code",
-    [
-        (signal.SIGINT, 130, BOOT),
-        (signal.SIGTERM, 130, BOOT),
-        (signal.SIGHUP, 130, BOOT),
-        (signal.SIGKILL, -9, BOOT),
-        (signal.SIGKILL, -9, ASK),
-    ],
+    "number, code",
+    [*((each, BOOT) for each in STOPS), (signal.SIGKILL, BOOT), (signal.SIGKILL, ASK)],
 )
 def test_no_child_outlives_the_run(
-    qemu: Callable[[str], None], tmp_path: Path, number: signal.Signals, status: int, code: str
+    qemu: Callable[[str], None], tmp_path: Path, number: int, code: str
 ) -> None:
-    qemu("exec sleep 1000")
+    qemu(HANG)
     child = subprocess.Popen(
         [sys.executable, "-B", "-c", RUN.format(code).replace("LOG", f"{tmp_path}/log")],
         cwd=folders.ROOT,
         text=True,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        # A background job of a shell, or one under nohup, ignores some of them.
-        preexec_fn=lambda: [
-            signal.signal(each, signal.SIG_DFL)
-            for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        ],
+        # A background job of a shell, or one under nohup, ignores them.
+        preexec_fn=lambda: [signal.signal(each, signal.SIG_DFL) for each in STOPS],
     )
     for _ in range(100):
         if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
@@ -192,10 +183,7 @@ def test_no_child_outlives_the_run(
         time.sleep(0.1)
     child.send_signal(number)
     _, told = child.communicate(timeout=20)
-    assert child.returncode == status
-    assert told == (
-        "error: interrupted (boot 1/4); partial results were discarded, run it again\n"
-        if status == 130
-        else ""
-    )
+    interrupted = "error: interrupted (boot 1/4); partial results were discarded, run it again\n"
+    found = (child.returncode, told)
+    assert found == ((130, interrupted) if number in STOPS else (-9, ""))
     assert gone(tmp_path / "pid")
