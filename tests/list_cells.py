@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from unittest.mock import MagicMock
 
 TESTS = Path(__file__).parent
-LONGEST = 100
 Decorator = Callable[[Any], Any]
 
 
@@ -39,23 +38,22 @@ def add_cells(test: Any, cells: list[tuple[str, bool]]) -> Any:
 
 def name_value(name: str, number: int, value: object) -> str:
     """Return how pytest names a value."""
-    if isinstance(value, str | int | float | None) and len(str(value)) <= LONGEST:
+    if isinstance(value, str | int | float | None):
         return str(value).encode("unicode_escape").decode()
-    return getattr(value, "__name__", f"{name}{number}")
+    return f"{name}{number}"
 
 
 def parametrize(names: Any, values: Iterable[Any], ids: Any = None) -> Decorator:
     """Stand in for pytest.mark.parametrize."""
     keys = [name.strip() for name in names.split(",")] if isinstance(names, str) else [*names]
-    labels = [None] * len([*values]) if ids is None or callable(ids) else [*ids]
     cells = []
-    for number, (one, label) in enumerate(zip(values, labels, strict=True)):
+    for number, one in enumerate(values):
         value = one if isinstance(one, Value) else Value((one,) if len(keys) == 1 else tuple(one))
         told = [
-            (callable(ids) and ids(each)) or name_value(key, number, each)
+            ids(each) if ids else name_value(key, number, each)
             for key, each in zip(keys, value.values, strict=True)
         ]
-        cells.append((value.id or label or "-".join(told), value.marks in (full, [full])))
+        cells.append((value.id or "-".join(told), value.marks in (full, [full])))
     return lambda test: add_cells(test, cells)
 
 

@@ -20,15 +20,9 @@ from support import Builder
 pytestmark = pytest.mark.full
 
 # It has lockdep, and the trace points that show which works are queued.
-CONFIG = replace(
-    boot_memory.DEBUG,
-    name="caches",
-    lines=(
-        # More CPUs than a guest has otherwise, and a scheduler that knows which share a cache.
-        "CONFIG_NR_CPUS=32",
-        *turn_on("SCHED_MC"),
-    ),
-)
+# More CPUs than a guest has otherwise, and a scheduler that knows which share a cache.
+LINES = ("CONFIG_NR_CPUS=32", *turn_on("SCHED_MC"))
+CONFIG = replace(boot_memory.DEBUG, name="caches", lines=LINES)
 # Of each device, so 200 in all.
 REBINDS = 100
 # How often guest/parallel repeats binds.
@@ -59,20 +53,13 @@ def find_helpers(console: str) -> dict[str, list[tuple[int, ...]]]:
 
 
 def check_helpers(
-    builder: Builder,
-    cpus: int,
-    cores: int,
-    *,
-    rebinds: int = 1,
-    words: str = "",
-    args: str = "",
-    sanitizer: str = "",
+    builder: Builder, cpus: int, cores: int, rebinds: int = 1, args: str = "", sanitizer: str = ""
 ) -> None:
     """Boot with that many CPUs and cores, and fail unless each bind had the helpers that it may.
 
     sanitizer is the name of one of CHECKERS, whose kernel it then is.
     """
-    words += f" zdm.rebinds={rebinds} zdm.times={TIMES} zdm.map=mem"
+    words = f"zdm.rebinds={rebinds} zdm.times={TIMES} zdm.map=mem"
     # The last CPU is isolated, so what counts CPUs for helpers has a mask to read.
     words += f" isolcpus={cpus - 1}" * (cpus > 1)
     boot = Boot("rebind,parallel", words, CONFIG, gib=GIB, devices=list_fsdax(0, 0), cpus=cpus)

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Which objects are compiled for a target, and their warnings in a form that compares."""
+"""A compiler that fails, and warnings in a form that compares."""
 
 from pathlib import Path
 
 import pytest
 
 from cells import warnings
-from cells.compile import ARM64, I386, X86_64, Compilation
-from harness.core import UserError, read_options
-from harness.kernel.config import KernelConfig
+from harness.core import UserError
 from harness.kernel.toolchain import compile_like_mm_init
-from harness.kernel.tree import Trees
 
 SAID = """\
 /b/source-x/series/mm/a.c:1:2: warning: unused variable 'i' [-Wunused-variable]
@@ -39,44 +36,3 @@ def test_warnings_are_read() -> None:
         *["mm/a.c: warning: unused variable 'i' [-Wunused-variable]"] * 2,
         "mm/z.c: WARNING: reference preceded by free on line",
     ]
-
-
-@pytest.mark.parametrize(
-    ("target", "config", "objects"),
-    [
-        (X86_64, "CONFIG_ARCH_HAS_COPY_MC=y", "arch/x86/lib/copy_mc.o"),
-        (I386, "", ""),
-        (ARM64, "CONFIG_ARCH_HAS_COPY_MC=y", ""),
-        (X86_64, "CONFIG_64BIT=y", "arch/x86/lib/init_64.o"),
-        (X86_64, "CONFIG_RDMAVT=y", "drivers/x/qp.o"),
-        (X86_64, "CONFIG_HOTPLUG=y", "drivers/x/memory_hotplug.o"),
-    ],
-)
-def test_objects_of_a_target(
-    tmp_path: Path, target: KernelConfig, config: str, objects: str
-) -> None:
-    """Those of other architectures are left out, and parts of an object that is not made.
-
-    The rule of a part may be unconditional, or may have the condition.
-    """
-    makefiles = {
-        "arch/x86/lib": "lib-$(CONFIG_ARCH_HAS_COPY_MC) += copy_mc.o\nobj-y := init_$(BITS).o\n",
-        "drivers/x": """\
-obj-$(CONFIG_RDMAVT) += rdmavt.o
-rdmavt-y := ah.o \\
-\trc.o qp.o
-obj-y += memory-hotplug.o
-memory-hotplug-$(CONFIG_HOTPLUG) += memory_hotplug.o
-""",
-    }
-    files = ["arch/x86/lib/copy_mc.c", "arch/x86/lib/init_64.c"]
-    files += ["drivers/x/qp.c", "drivers/x/memory_hotplug.c"]
-    for folder, makefile in makefiles.items():
-        (tmp_path / folder).mkdir(parents=True)
-        (tmp_path / folder / "Makefile").write_text(makefile)
-    for file in files:
-        (tmp_path / file).touch()
-    trees = Trees(tmp_path, tmp_path)
-    kernel = Compilation(read_options({"BUILD": str(tmp_path)}), trees, tmp_path, target, files)
-    kernel.config = {config}
-    assert "".join(map(kernel.name_object, files)) == objects

@@ -3,7 +3,6 @@
 
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -80,23 +79,6 @@ def test_table_of_cases() -> None:
     assert "a case memmap 3 310.0 (300.0-400.0) 155.0 (150.0-160.0) 2.00x" in rows
     assert any("ran 40% and waited" in row for row in rows)
     assert "in the guest and 24.0 on the host; the timer ticks 1000 times a second." in rows
-
-
-def test_table_of_parts() -> None:
-    parts: dict[str, tuple[float, int]] = {"flush_tlb_all": (60, 801), "handle_mm_fault": (0, 3)}
-    parts |= {f"f{number}": (number, 1) for number in range(whole.LARGEST)}
-    entries: list[dict[str, Any]] = []
-    for kernel in ("base", "series"):
-        values: dict[str, list[float]] = {}
-        for name, (ms, calls) in parts.items():
-            values |= {f"unbind {name}": [ms], f"unbind {name}()": [calls]}
-        entries.append({"case": "a", "kernel": kernel, "shown": [], "values": values})
-        parts |= {"only": (5.5, 1)}
-    _, head, *rows = (" ".join(line.split()) for line in whole.format_parts(entries, "a", "unbind"))
-    assert head == "unbind, a base, ms calls series, ms calls"
-    assert rows[0] == "flush_tlb_all 60.0 801 60.0 801"
-    assert rows[-1] == "handle_mm_fault 0.0 3 0.0 3"
-    assert "only 0.0 0 5.5 1" in rows and "f0 0.0 1 0.0 1" not in rows
 
 
 def test_command_of_the_monitor() -> None:
