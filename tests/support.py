@@ -238,13 +238,6 @@ def race(made: Path, folder: Path, *words: str, rounds: int = 3) -> dict[str, An
     return samples | {"results": [result | one for result, one in pairs]}
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    """Return the patches below a folder, by name."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.patch"))
-    }
-
-
 def read_mail(file: Path) -> EmailMessage:
     return email.message_from_bytes(file.read_bytes(), policy=email.policy.default)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Style, types and shell scripts, by the tools that pyproject.toml names."""
+"""Style, types and shell scripts, by the tools that pyproject.toml names; the mails of series/."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from harness.core import command, folders, options
-from support import need
+from harness.kernel.export import read_subject
+from support import MAILS, name_of, need
 
 # What shellcheck says of the guest's scripts and is meant: init sources them into one shell.
 MEANT = {
@@ -63,3 +65,19 @@ def test_every_file_names_its_licence() -> None:
     words = ["git", "grep", "-L", "SPDX-License-Identifier: GPL-2.0", "--"]
     words += [f":!{one}" for one in exempt]
     assert command.run(words, "git grep", cwd=folders.ROOT, fine=(0, 1)) == ""
+
+
+COLUMNS = 75
+TAGS = re.compile(r"^(?:Signed-off|Reviewed|Acked|Tested)-by:", re.M)
+# The last prefix, and how it goes on: below x86 in upper case (maintainer-tip.rst), and elsewhere
+# in lower case, but for a name such as KUnit. No full stop at the end.
+SUBJECT = re.compile(r"(?:x86.*: (?![a-z])|(?!x86).*: (?![A-Z][a-z]+ ))(?!.*: ).*[^.]")
+
+
+@pytest.mark.parametrize("mail", MAILS, ids=name_of)
+def test_mail(mail: Path) -> None:
+    """Checkpatch.pl has no check for subjects and tags."""
+    text = mail.read_text()
+    subject = read_subject(text)
+    assert SUBJECT.fullmatch(subject) and len(subject) <= COLUMNS
+    assert not TAGS.search(text)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What tests/cells/ makes of results that are not all green: checks, KUnit, races, warnings."""
+
+from pathlib import Path
+
+import pytest
+
+from cells import boots, kunit, sanitizers, warnings
+from harness.core import UserError, command
+from harness.kernel.images import Kernel
+from harness.kernel.toolchain import compile_like_mm_init
+from harness.kernel.tree import Trees
+
+ONE, TWO, THREE = "ok 1 - one", "ok 2 - two", "ok 3 - three"
+WHY = ("# two: exit status 0, not 1", "# two: not ok 1 nd_pmem")
+# What a guest says, and what judge() says of it.
+PLANS: dict[str, tuple[tuple[str, ...], list[str]]] = {
+    "kept": (("1..3", ONE, "# devices: dax0.0", TWO, THREE), []),
+    "failed and skipped": (
+        ("1..3", ONE, *WHY, "# two-b: not of two", "not ok 2 - two", f"{THREE} # SKIP why"),
+        [*WHY, "not ok 2 - two", f"{THREE} # SKIP why"],
+    ),
+    "two missing": (("1..3", ONE), ["1 checks told of, planned: 1..3"]),
+    "told twice": (
+        ("1..3", ONE, TWO, "ok 3 - two", "ok 4 - three"),
+        ["4 checks told of, planned: 1..3"],
+    ),
+    "wrong number": (("1..3", ONE, TWO, "ok 4 - three"), ["ok 4 - three"]),
+    "no check": (("1..0",), ["0 checks told of, planned: none"]),
+    "no plan": ((ONE,), ["1 checks told of, planned: none"]),
+    "two plans": (("1..1", ONE, "1..1"), ["1 checks told of, planned: 1..1, 1..1"]),
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_plan_of_checks(name: str) -> None:
+    spoken, told = PLANS[name]
+    # The kernel talks between the lines of guest/init.
+    console = "\n".join(f"[ 1.1] zdm: {line}\n[ 1.2] ok 9 - is not ours" for line in spoken)
+    found = boots.judge(console, Path("log")).splitlines()
+    assert found == told + ["(whole console: log)"] * bool(told)
+
+
+@pytest.mark.parametrize(
+    ("status", "broken", "suites", "message"),
+    [
+        ("SKIP", 0, ["a"], r"KUnit: a\.two: SKIP"),
+        ("PASS", 0, ["b", "a"], "ran a instead of b, a"),
+        ("PASS", 1, ["a"], "or broke off"),
+    ],
+)
+def test_report_of_kunit(
+    tmp_path: Path, status: str, broken: int, suites: list[str], message: str
+) -> None:
+    log = tmp_path / "test.log"
+    log.write_text("    # two: EXPECTATION FAILED at x.c:1\n    want 1\n    not ok 2 two\n")
+    cases = [{"name": "one", "status": "PASS"}, {"name": "two", "status": status}]
+    suite = {"name": "a", "test_cases": cases, "sub_groups": []}
+    report = {"test_cases": [], "sub_groups": [suite], "misc": {"errors": broken}}
+    with pytest.raises(UserError, match=message) as caught:
+        kunit.judge_report(report, suites, "KUnit", log)
+    assert "two" not in message or caught.value.shown[0] == "EXPECTATION FAILED at x.c:1"
+
+
+def test_races_in_each_touched_object_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tmp_path / "objects/series+kcsan/kernel/padata.o"
+    made.parent.mkdir(parents=True)
+    (tmp_path / "padata.c").write_text(
+        "static int padata_mt_helper(int a) { return a; }\n"
+        "int padata_do_multithreaded(int a) { return padata_mt_helper(a); }\n"
+    )
+    command.run(["gcc", "-c", "-o", made, tmp_path / "padata.c"], "gcc")
+    # Not every configuration compiles every file.
+    touched = ["kernel/padata.c", "mm/memory_hotplug.c"]
+    monkeypatch.setattr(sanitizers, "list_touched", lambda _: touched)
+    kernel = Kernel("series+kcsan", "", tmp_path / "kernels/series+kcsan-0123/image")
+    own = sanitizers.list_functions(kernel, Trees(tmp_path, tmp_path))
+    races = {
+        "padata_mt_helper / padata_do_multithreaded": False,
+        "xas_store+0x1/0x2 / padata_mt_helper+0x3/0x4": False,
+        "xas_store / xas_find": True,
+        "test_memcpy_nt": False,
+    }
+    line = "[    1.0] BUG: KCSAN: data-race in {}"
+    assert races == {one: sanitizers.is_foreign_race(own, line.format(one)) for one in races}
+
+
+SAID = """\
+/b/source-x/series/mm/a.c:1:2: warning: unused variable 'i' [-Wunused-variable]
+../../source-x/series/mm/a.c:7:2: warning: unused variable 'i' [-Wunused-variable]
+In file included from mm/a.c:3:
+mm/a.c:4:1: error: bad constant expression
+Warning: /b/source-x/series/mm/a.c:9 function parameter 'n' not described in 'f'
+/b/source-x/series/mm/a.c:1:2: note: here
+/b/source-x/series/mm/z.c:12:3: WARNING: reference preceded by free on line 9
+"""
+
+
+def test_warnings_are_read() -> None:
+    assert warnings.find_warnings(SAID, Path("/b/source-x/series")) == [
+        "Warning: mm/a.c function parameter 'n' not described in 'f'",
+        "mm/a.c: error: bad constant expression",
+        *["mm/a.c: warning: unused variable 'i' [-Wunused-variable]"] * 2,
+        "mm/z.c: WARNING: reference preceded by free on line",
+    ]
+
+
+def test_a_compiler_that_fails_is_seen(tmp_path: Path) -> None:
+    """Behind it, objtool is content with an object that was there before."""
+    (tmp_path / "mm").mkdir()
+    saved = "savedcmd_mm/mm_init.o := false -o mm/mm_init.o /x/mm/mm_init.c ; true mm/mm_init.o\n"
+    (tmp_path / "mm/.mm_init.o.cmd").write_text(saved)
+    with pytest.raises(UserError, match="compiling shim.c"):
+        compile_like_mm_init(tmp_path, Path("/x/shim.c"), tmp_path / "shim.o")
