@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What tests/cells/ makes of results that are not all green: checks, KUnit, races, warnings."""
+"""What tests/cells/ makes of results: checks, KUnit, races, warnings, two boots."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from cells import boots, kunit, sanitizers, warnings
+from cells import boot_memory, boots, kunit, sanitizers, warnings
 from harness.core import UserError, command
 from harness.kernel.images import Kernel
 from harness.kernel.toolchain import compile_like_mm_init
@@ -114,3 +115,33 @@ def test_a_compiler_that_fails_is_seen(tmp_path: Path) -> None:
     (tmp_path / "mm/.mm_init.o.cmd").write_text(saved)
     with pytest.raises(UserError, match="compiling shim.c"):
         compile_like_mm_init(tmp_path, Path("/x/shim.c"), tmp_path / "shim.o")
+
+
+BOOT = """\
+[    0.25] smp: Brought up 2 nodes, 1 CPU
+[    0.29] Memory: 16390288K/16776436K available (5200K kernel code)
+[    0.64] Freeing unused kernel image (text/rodata gap) memory: 944K
+[    0.65] Freeing unused kernel image (rodata/data gap) memory: 648K
+[    2.40] zdm: zone: 0, DMA32, 520160 present, 500293 managed, 500100 free
+[    2.41] zdm: zone: 1, Normal, 2097152 present, 2063883 managed, 2057690 free
+"""
+
+
+@pytest.mark.parametrize(
+    "base, edits, told",
+    [
+        # A page more of code leaves a page less after it.
+        (BOOT, [("944K", "940K"), ("500293 managed", "500292 managed")], ""),
+        (BOOT, [("2057690 free", "2057100 free")], "2557790 pages are free in base, 2557200 in"),
+        (BOOT, [("2063883 managed", "2063882 managed")], "1, Normal: .* 2063882 managed"),
+        (BOOT, [("16390288K", "16390284K")], "16390288 KiB free after boot"),
+        ("", [], "base has "),
+    ],
+)
+def test_other_memory(base: str, edits: list[tuple[str, str]], told: str) -> None:
+    series = base
+    for old, new in edits:
+        assert old in series
+        series = series.replace(old, new)
+    found = boot_memory.compare_zones(base, series)
+    assert re.search(told, found) if told else not found

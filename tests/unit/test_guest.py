@@ -2,6 +2,7 @@
 """QEMU: what it needs, and each way in which a guest can fail."""
 
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -12,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from harness.bench import measure
 from harness.core import errors, folders, options
 from harness.kernel import images
+from harness.kernel.tree import Trees
 from harness.vm import accel, guest
 from harness.vm.devices import PAIR
 
@@ -87,6 +90,28 @@ def test_lines_behind_a_splat(qemu: Callable[[str], None], tmp_path: Path) -> No
         guest.boot_guest(GUEST, tmp_path / "log", lambda _: None, 30)
     assert (tmp_path / "log").read_text().splitlines()[1:] == report
     assert [*caught.value.shown] == report
+
+
+def test_console_of_a_failed_boot_is_there(
+    qemu: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, found in {
+        "check_qemu": "7.2",
+        "apply_series": Trees(tmp_path, tmp_path),
+        "build_pair": (KERNEL, KERNEL),
+        "make_initramfs": tmp_path / "initramfs",
+    }.items():
+        monkeypatch.setattr(measure, name, lambda *_, found=found, **__: found)
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench/table.txt").write_text("of the last run\n")
+    qemu(f"echo '[ 1.0] Linux'; echo '[ 1.1] Kernel panic - not syncing: x'; {HANG}")
+    chosen = options.read_options({"BUILD": str(tmp_path), "SIZE": "2G", "ACCEL": "tcg"})
+    for _ in range(2):
+        with pytest.raises(errors.UserError, match="Kernel panic") as caught:
+            measure.run_bench(chosen)
+        [log] = re.findall(r"whole console: (\S+)\)", str(caught.value))
+        assert "Kernel panic" in Path(log).read_text()
+        assert (tmp_path / "bench/table.txt").read_text() == "of the last run\n"
 
 
 def test_kvm_is_used_where_a_probe_boot_works(

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0
+"""harness/core: how programs are run, the variables of make, the description of a CPU."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.core import command, cpu, errors, options
+
+BUILD = ["  CC utxferror.o", "a.c:1: error: no semicolon", "make: *** [a.o] Error 1"]
+# The peer's differences are told in small letters.
+COMPARISON = ["differs type=1", "DIFFERS type=2"]
+
+
+@pytest.mark.parametrize(("said", "told"), [(BUILD, BUILD[1]), (COMPARISON, COMPARISON[1])])
+def test_failing_command_is_one_line_and_logged(tmp_path: Path, said: list[str], told: str) -> None:
+    log = tmp_path / "log"
+    with pytest.raises(errors.UserError, match=rf"^making failed: {told} \(full log: {log}\)$"):
+        command.run(["sh", "-c", 'printf "%s\\n" "$@"; exit 2', "sh", *said], "making", log=log)
+    assert log.read_text().splitlines() == said
+
+
+def test_missing_program() -> None:
+    with pytest.raises(errors.UserError, match="no-such-program is missing: run 'make tools'"):
+        command.run(["no-such-program"], "x")
+
+
+CHANGING = "KCFLAGS LLVM ARCH KCONFIG_CONFIG MAKEFLAGS MFLAGS CROSS_COMPILE GIT_DIR LANGUAGE"
+
+
+def test_environment_of_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Variables that change what make, git or a compiler does are not passed on."""
+    for name in (*CHANGING.split(), "LC_ALL", "https_proxy"):
+        monkeypatch.setenv(name, "the user's")
+    told = dict(line.split("=", 1) for line in command.run(["env"], "env").splitlines())
+    assert not told.keys() & {*CHANGING.split()}
+    assert told["LC_ALL"] == "C.UTF-8"
+    assert told["https_proxy"] == "the user's"
+    assert told["PATH"]
+
+
+def test_measurements_do_not_mix() -> None:
+    found = {
+        options.read_options(words).name_result("bench")
+        for words in ({}, {"ARCH": "arm64"}, {"ACCEL": "native"})
+    }
+    assert len(found) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("SIZE=100", "SIZE=100 must be a whole number of GiB"),
+        ("SIZE=1G", "from 2G to 1024G"),
+        ("REBINDS=0", "REBINDS=0 must be a whole number from 1 to 1000"),
+        ("BOOTS=1.5", "BOOTS=1.5"),
+        ("ACCEL=xen", "ACCEL=xen must be one of kvm, tcg, native"),
+        ("ARCH=arm64 ACCEL=kvm", "ACCEL=kvm cannot run an arm64 guest"),
+    ],
+)
+def test_bad_option(words: str, message: str) -> None:
+    with pytest.raises(errors.UserError, match=message):
+        options.read_options(dict(word.split("=") for word in words.split()))
+
+
+INFO = (
+    "processor\t: 0\nvendor_id\t: {}\ncpu family\t: {}\nmodel\t\t: {}\n"
+    "model name\t: A CPU\nstepping\t: 8\nflags\t\t: fpu {}\n\nprocessor\t: 1\nmodel name\t: other\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "family", "model", "flag", "known"),
+    [
+        ("GenuineIntel", 6, 143, "amx_tile", " (Sapphire Rapids)"),
+        ("GenuineIntel", 6, 167, "amx_tile", " (Sapphire Rapids or later, its model masked)"),
+        ("GenuineIntel", 6, 167, "avx512f", ""),
+        ("AuthenticAMD", 25, 17, "", " (Zen 4)"),
+    ],
+)
+def test_description_of_a_cpu(vendor: str, family: int, model: int, flag: str, known: str) -> None:
+    told = cpu.describe_cpu(INFO.format(vendor, family, model, flag))
+    assert told == f"A CPU, family {family} model {model} stepping 8{known}"
