@@ -82,25 +82,15 @@ TARGETS = (
 )
 # The sanitizers' own tests: the folder, and a configuration with the sanitizer, without which they
 # do not compile.
-DEBUG = "DEBUG_KERNEL"
-checked = partial(target, architectures.X86_64, WIDE, DEBUG)
+checked = partial(target, architectures.X86_64, WIDE, "DEBUG_KERNEL")
+LLVM = architectures.LLVM
+KASAN = ("DEBUG_KERNEL", "KASAN", "KASAN_GENERIC", "KASAN_KUNIT_TEST")
 SANITIZERS = (
     ("mm/kasan/", checked(name="x86_64-kasan", fragments=("tracers", "kasan"))),
-    (
-        "mm/kmsan/",
-        checked(name="x86_64-kmsan", llvm=architectures.LLVM, fragments=("tracers", "kmsan")),
-    ),
+    ("mm/kmsan/", checked(name="x86_64-kmsan", fragments=("tracers", "kmsan"), llvm=LLVM)),
     ("kernel/kcsan/", checked(name="x86_64-kcsan", fragments=("tracers", "kcsan"))),
     # Where memcpy_nt() is memcpy().
-    (
-        "mm/kasan/",
-        target(
-            architectures.ARM64,
-            *(DEBUG, "KASAN", "KASAN_GENERIC", "KASAN_KUNIT_TEST"),
-            name="arm64-kasan",
-            fragments=("tracers",),
-        ),
-    ),
+    ("mm/kasan/", target(architectures.ARM64, *KASAN, name="arm64-kasan", fragments=("tracers",))),
 )
 
 

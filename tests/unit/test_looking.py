@@ -29,10 +29,17 @@ def test_looking_installs_nothing(target: str) -> None:
     assert done.returncode == 0 and len(done.stdout.splitlines()) > 40
 
 
-def test_unknown_variable() -> None:
-    done = command.run(["make", "help", "SZIE=2G"], "make", cwd=folders.ROOT, fine=(2,))
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("help SZIE=2G", "there is no variable SZIE: make help lists them"),
+        ("test DRYRUN=1", "DRYRUN= is for make bench and make shell: leave it out"),
+    ],
+)
+def test_variable_is_refused(words: str, told: str) -> None:
+    done = command.run(["make", *words.split()], "make", cwd=folders.ROOT, fine=(2,))
     [line] = done.splitlines()
-    assert "there is no variable SZIE: make help lists them" in line
+    assert told in line
 
 
 @pytest.mark.parametrize(
@@ -65,8 +72,3 @@ def test_shell_is_refused(monkeypatch: pytest.MonkeyPatch, accel: str, told: str
     monkeypatch.setattr("sys.stdin", io.StringIO())
     with pytest.raises(errors.UserError, match=told):
         shell.run_shell()
-
-
-def test_dry_run_of_another_target() -> None:
-    done = command.run(["make", "test", "DRYRUN=1"], "make", cwd=folders.ROOT, fine=(2,))
-    assert "DRYRUN= is for make bench and make shell: leave it out" in done
