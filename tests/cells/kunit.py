@@ -177,7 +177,7 @@ def parse_log(source: Path, log: Path, suites: Sequence[str], what: str) -> int:
     """Return how many cases passed in a console's log; Raises UserError as judge_report() does."""
     report = log.with_suffix(".json")
     report.unlink(missing_ok=True)
-    command = [sys.executable, "-B", source / TOOL, "parse", log, f"--json={report}"]
+    command = (sys.executable, "-B", source / TOOL, "parse", log, f"--json={report}")
     try:
         run(command, f"{what}: reading {log}")
     except UserError:

@@ -32,7 +32,7 @@ def test_round_trip(builder: Builder, tmp_path: Path) -> None:
     """An export gives the bytes of series/, but for line numbers and blob ids on a later 7.3.y."""
     shutil.copytree(folders.ROOT / "series", tmp_path / "series")
     export.export_topics(builder.trees.series, topics.list_topics(tmp_path / "series"))
-    words = ["diff", "-r", folders.ROOT / "series", tmp_path / "series"]
-    if source.read_version((builder.trees.base / "Makefile").read_text()) != EXPORTED_FROM:
-        words += ["-I", "^index ", "-I", "^@@ "]
+    version = source.read_version((builder.trees.base / "Makefile").read_text())
+    moved = ("-I", "^index ", "-I", "^@@ ") if version != EXPORTED_FROM else ()
+    words = ("diff", "-r", *moved, folders.ROOT / "series", tmp_path / "series")
     assert command.run(words, "diff", fine=(0, 1)) == ""
