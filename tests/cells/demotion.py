@@ -4,8 +4,6 @@
 Two nodes of RAM are the top tier. The NVDIMM is a node without CPUs, and the lower tier.
 """
 
-import re
-
 from cells.boots import Boot
 from harness.kernel.config import MEASURED, KernelConfig
 
@@ -17,8 +15,6 @@ SLOW = (
     f"-object memory-backend-ram,id=slow,size={SLOW_GIB}G,reserve=off "
     "-device nvdimm,id=nvdimm0,memdev=slow,node=2"
 ).split()
-# What offlining says of pages that something else holds right then. It tries again.
-HELD = re.compile(r"page dumped because: (?:isolation failed|migration failure)\b")
 BOOT = Boot(
     "demotion",
     config=KernelConfig("demotion", (*MEASURED.fragments, "tracers", "kprobes", "demotion")),
@@ -28,5 +24,4 @@ BOOT = Boot(
     args=SLOW,
     # A check is silent while it waits for DAMON or for a promotion.
     silence=600,
-    harmless=lambda line: bool(HELD.search(line)),
 )
