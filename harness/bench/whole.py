@@ -45,7 +45,7 @@ def list_cases(rebinds: int) -> list[Case]:
         ("fsdax, map=dev, init_on_alloc=1", "init_on_alloc=1"),
         ("fsdax, map=mem, init_on_alloc=1", "zdm.map=mem init_on_alloc=1"),
     ):
-        rebind = f"zdm.do=rebind,whole zdm.rebinds={rebinds} zdm.whole=namespace_again {word}"
+        rebind = f"zdm.do=rebind,whole zdm.rebinds={rebinds} {word}"
         cases.append(Case(name, rebind, (*bind, "enable-namespace"), FSDAX))
     for name, word, device in (
         ("fsdax, map=dev", "dev", FSDAX),

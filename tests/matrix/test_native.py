@@ -49,7 +49,7 @@ def test_registers_survive(builder: Builder, native: Build, tmp_path: Path) -> N
     """What programs find by CPUID without a trap, the kernel saves."""
     program = tmp_path / "registers"
     run(["gcc", "-O1", "-mavx", "-static", "-o", program, ROOT / "native/registers.c"], "registers")
-    more = {"bin/registers": program.read_bytes()}
+    more = {"bin/registers": program.read_bytes(), "guest/registers": b"must registers\n"}
     image = make_initramfs(builder.options, builder.trees.series, "registers", more)
     guest = Guest(native("series"), image, "native", words="zdm.do=registers")
     assert "zdm: registers: 0 lost" in boot_guest(guest, tmp_path / "log", lambda _: None, 60)
