@@ -12,10 +12,9 @@
 
 #include <cpuid.h>
 #include <elf.h>
+#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,7 +23,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include <asm/bootparam.h>
@@ -77,24 +75,12 @@ static struct timespec started;
 
 #define REG(name) (run->s.regs.regs.name)
 
-static void die(const char *format, ...)
-{
-	va_list args;
-
-	fflush(stdout);
-	fputs("monitor: ", stderr);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-	exit(1);
-}
-
 /* The guest did what the monitor does not know: say where, too. */
 static void die_at(const char *what, u64 value)
 {
-	die("%s (%#lx) at rip %#lx, rsp %#lx, cr2 %#lx, in %s mode: the guest cannot go on", what,
-	    value, cpu.rip, cpu.rsp, (u64)run->s.regs.sregs.cr2, cpu.kernel ? "kernel" : "user");
+	errx(1, "%s (%#lx) at rip %#lx, rsp %#lx, cr2 %#lx, in %s mode: the guest cannot go on",
+	     what, value, cpu.rip, cpu.rsp, (u64)run->s.regs.sregs.cr2,
+	     cpu.kernel ? "kernel" : "user");
 }
 
 /* The guest has ended by itself. */
@@ -126,15 +112,15 @@ static void add_memory(u64 start, u64 size, const char *path)
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (host == MAP_FAILED)
-		die("cannot map %lu MiB: set a smaller SIZE=", size >> 20);
+		errx(1, "cannot map %lu MiB: set a smaller SIZE=", size >> 20);
 	host = (u8 *)(((u64)host + (2 << 20) - 1) & -(2ull << 20));
 	if (path && (ftruncate(fd, size) || mmap(host, size, PROT_READ | PROT_WRITE,
 						 MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED))
-		die("%s: %s", path, strerror(errno));
+		err(1, "%s", path);
 	madvise(host, size, MADV_HUGEPAGE);
 	region.userspace_addr = (u64)host;
 	if (ioctl(vm, KVM_SET_USER_MEMORY_REGION, &region))
-		die("KVM takes no memory of %lu MiB: %s", size >> 20, strerror(errno));
+		err(1, "KVM takes no memory of %lu MiB", size >> 20);
 	slots[nr_slots++] = (struct slot){ start, size, host };
 }
 
@@ -346,7 +332,6 @@ static void step(void)
 
 static void wait_for_interrupt(void)
 {
-	fflush(stdout);
 	if (ticks)
 		resume();
 	else
@@ -373,7 +358,7 @@ static void write_console(void)
 		size = left < sizeof(text) ? left : sizeof(text);
 		read_guest(at, text, size);
 		if (fwrite(text, 1, size, stdout) != size || fflush(stdout))
-			die("cannot write the console: %s", strerror(errno));
+			err(1, "cannot write the console");
 	}
 }
 
@@ -480,46 +465,7 @@ static void handle_exception(int vector)
 	resume();
 }
 
-/* ---- Devices: KVM's PIC, a timer, and the reset of a keyboard controller ---- */
-
-static timer_t timer;
-static volatile sig_atomic_t due;	/* ticks of the timer that KVM has not had yet */
-
-static void count_tick(int signal)
-{
-	(void)signal;
-	/* A guest that was not run has missed some; more than a second of them is no use. */
-	if (due < 1000)
-		due += 1 + timer_getoverrun(timer);
-	run->immediate_exit = 1;
-}
-
-static void make_timer(void)
-{
-	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1 };
-	struct sigaction action = { .sa_handler = count_tick };
-
-	event._sigev_un._tid = syscall(SYS_gettid);
-	sigaction(SIGUSR1, &action, NULL);
-	if (timer_create(CLOCK_MONOTONIC, &event, &timer))
-		die("timer_create: %s", strerror(errno));
-}
-
-static void raise_interrupt(void)
-{
-	struct kvm_irq_level line = { .irq = 0, .level = 1 };
-
-	run->immediate_exit = 0;
-	if (!due)
-		return;
-	due--;
-	for (; ; line.level--) {
-		if (ioctl(vm, KVM_IRQ_LINE, &line))
-			die("KVM_IRQ_LINE: %s", strerror(errno));
-		if (!line.level)
-			return;
-	}
-}
+/* ---- Devices: KVM's PIC and timer, and the reset of a keyboard controller ---- */
 
 static void handle_port(void)
 {
@@ -531,8 +477,6 @@ static void handle_port(void)
 	}
 	if (run->io.port == 0x64 && *data == 0xfe)
 		end();		/* after a panic */
-	if (run->io.port == 0x40)	/* the PIT: 1193182 Hz by 1193, as HZ is 1000 */
-		timer_settime(timer, 0, &(struct itimerspec){ { 0, 999848 }, { 0, 999848 } }, NULL);
 	cpu.rip = REG(rip);
 	cpu.rsp = REG(rsp);
 	resume();
@@ -541,10 +485,9 @@ static void handle_port(void)
 static void run_guest(void)
 {
 	for (;; exits++) {
-		raise_interrupt();
 		if (ioctl(vcpu, KVM_RUN, 0)) {
 			if (errno != EINTR && errno != EAGAIN)
-				die("KVM_RUN: %s", strerror(errno));
+				err(1, "KVM_RUN");
 		} else if (run->exit_reason == KVM_EXIT_MMIO) {
 			memset(run->mmio.data, 0xff, sizeof(run->mmio.data));
 		} else if (run->exit_reason != KVM_EXIT_IO) {
@@ -568,10 +511,10 @@ static void *map_file(const char *path, u64 *size)
 	void *file;
 
 	if (fd < 0 || fstat(fd, &status))
-		die("%s: %s", path, strerror(errno));
+		err(1, "%s", path);
 	file = mmap(NULL, status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (file == MAP_FAILED)
-		die("%s: %s", path, strerror(errno));
+		err(1, "%s", path);
 	close(fd);
 	*size = status.st_size;
 	return file;
@@ -591,8 +534,7 @@ static u64 find_symbol(u8 *elf, const char *name)
 			if (!strcmp(names + symbol[k].st_name, name))
 				return symbol[k].st_value;
 	}
-	die("the kernel has no symbol %s: build it with native/kernel.patch", name);
-	return 0;
+	errx(1, "the kernel has no symbol %s: build it with native/kernel.patch", name);
 }
 
 static void make_stub(void)
@@ -628,7 +570,7 @@ static u64 load_kernel(const char *path)
 	Elf64_Phdr *part = (void *)(elf + head->e_phoff);
 
 	if (memcmp(elf, ELFMAG, SELFMAG))
-		die("%s is not a vmlinux", path);
+		errx(1, "%s is not a vmlinux", path);
 	for (int i = 0; i < head->e_phnum; i++, part++)
 		if (part->p_type == PT_LOAD)
 			memcpy(at_physical(part->p_paddr), elf + part->p_offset, part->p_filesz);
@@ -678,17 +620,6 @@ static void make_boot_params(const char *initramfs, bool high, char **words)
 		table[1536 + i] = i << 21 | 0xe7;
 }
 
-static void set_msr(u32 index, u64 value)
-{
-	struct {
-		struct kvm_msrs head;
-		struct kvm_msr_entry entry;
-	} msrs = { .head.nmsrs = 1, .entry = { .index = index, .data = value } };
-
-	if (ioctl(vcpu, KVM_SET_MSRS, &msrs) != 1)
-		die("KVM does not take %#lx for MSR %#x", value, index);
-}
-
 static void set_registers(u64 gdt)
 {
 	struct kvm_segment code = { .selector = KERNEL_CS, .limit = ~0u, .type = 11, .present = 1,
@@ -697,10 +628,18 @@ static void set_registers(u64 gdt)
 				    .s = 1, .db = 1, .g = 1 };
 	struct kvm_segment tss = { .selector = TSS, .base = stub_data + STUB_TSS, .limit = 0x67,
 				   .type = 11, .present = 1 };
+	struct {
+		struct kvm_msrs head;
+		struct kvm_msr_entry entries[3];
+	} msrs = { { .nmsrs = 3 }, {
+		{ .index = 0xc0000081, .data = (u64)KERNEL_CS << 32 | 0x23ull << 48 },
+		{ .index = 0xc0000082, .data = stub + STUB_SYSCALL },
+		{ .index = 0xc0000084, .data = RFLAGS_IF | RFLAGS_TF },
+	} };
 	struct kvm_sregs *s = &run->s.regs.sregs;
 
 	if (ioctl(vcpu, KVM_GET_SREGS, s))
-		die("KVM_GET_SREGS: %s", strerror(errno));
+		err(1, "KVM_GET_SREGS");
 	s->cr0 = 0x80050033;
 	s->cr3 = 0x1000;
 	s->cr4 = 0x406b0;
@@ -712,11 +651,8 @@ static void set_registers(u64 gdt)
 	s->gdt.limit = 0x7f;
 	s->idt.base = stub_data + STUB_IDT;
 	s->idt.limit = 0xfff;
-	if (ioctl(vcpu, KVM_SET_SREGS, s))
-		die("KVM does not take the registers: %s", strerror(errno));
-	set_msr(0xc0000081, (u64)KERNEL_CS << 32 | 0x23ull << 48);
-	set_msr(0xc0000082, stub + STUB_SYSCALL);
-	set_msr(0xc0000084, RFLAGS_IF | RFLAGS_TF);
+	if (ioctl(vcpu, KVM_SET_SREGS, s) || ioctl(vcpu, KVM_SET_MSRS, &msrs) != 3)
+		err(1, "KVM does not take the registers");
 	memset(&run->s.regs.regs, 0, sizeof(run->s.regs.regs));
 	REG(rsi) = 0x90000;
 	cpu.rsp = 0x8f000;
@@ -725,24 +661,26 @@ static void set_registers(u64 gdt)
 
 int main(int argc, char **argv)
 {
-	static u8 cpuid_space[sizeof(struct kvm_cpuid2) + 256 * sizeof(struct kvm_cpuid_entry2)];
-	struct kvm_cpuid2 *cpuid = (void *)cpuid_space;
+	static struct {
+		struct kvm_cpuid2 head;
+		struct kvm_cpuid_entry2 entries[256];
+	} cpuid = { .head.nent = 256 };
+	struct kvm_pit_config pit = {};
 	u64 gdt, ram, at = FIRST_DEVICE;
 	char *path;
 	int kvm;
 
 	clock_gettime(CLOCK_MONOTONIC, &started);
 	if (argc < 5)
-		die("usage: monitor VMLINUX INITRAMFS RAM_MIB PMEM_GIB[:FILE],... WORD...");
+		errx(1, "usage: monitor VMLINUX INITRAMFS RAM_MIB PMEM_GIB[:FILE],... WORD...");
 	kvm = open("/dev/kvm", O_RDWR);
 	if (kvm < 0)
-		die("/dev/kvm: %s: use ACCEL=tcg", strerror(errno));
+		errx(1, "/dev/kvm: %s: use ACCEL=tcg", strerror(errno));
 	vm = ioctl(kvm, KVM_CREATE_VM, 0);
 	if (vm < 0)
-		die("KVM_CREATE_VM: %s: use ACCEL=tcg", strerror(errno));
-	ioctl(vm, KVM_SET_TSS_ADDR, 0xfffbd000);
-	if (ioctl(vm, KVM_CREATE_IRQCHIP))
-		die("KVM has no PIC: %s", strerror(errno));
+		errx(1, "KVM_CREATE_VM: %s: use ACCEL=tcg", strerror(errno));
+	if (ioctl(vm, KVM_CREATE_IRQCHIP) || ioctl(vm, KVM_CREATE_PIT2, &pit))
+		err(1, "KVM has no PIC or timer");
 	ram = strtoull(argv[3], NULL, 10) << 20;
 	add_memory(0, ram < LOW_RAM ? ram : LOW_RAM, NULL);
 	/* A hole between devices, or the kernel joins them. */
@@ -759,15 +697,13 @@ int main(int argc, char **argv)
 	run = mmap(NULL, ioctl(kvm, KVM_GET_VCPU_MMAP_SIZE, 0), PROT_READ | PROT_WRITE, MAP_SHARED,
 		   vcpu, 0);
 	if (vcpu < 0 || run == MAP_FAILED)
-		die("KVM_CREATE_VCPU: %s", strerror(errno));
-	cpuid->nent = 256;
-	if (ioctl(kvm, KVM_GET_SUPPORTED_CPUID, cpuid) || ioctl(vcpu, KVM_SET_CPUID2, cpuid))
-		die("KVM_SET_CPUID2: %s", strerror(errno));
+		err(1, "KVM_CREATE_VCPU");
+	if (ioctl(kvm, KVM_GET_SUPPORTED_CPUID, &cpuid) || ioctl(vcpu, KVM_SET_CPUID2, &cpuid))
+		err(1, "KVM_SET_CPUID2");
 	gdt = load_kernel(argv[1]);
 	make_stub();
 	make_boot_params(argv[2], ram > LOW_RAM, argv + 5);
 	set_registers(gdt);
-	make_timer();
 	resume();
 	run_guest();
 }
