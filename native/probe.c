@@ -4,7 +4,7 @@
  * real mode: less than one where the CPU runs it, hundreds where KVM interprets it.
  */
 
-#include <errno.h>
+#include <err.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,12 +15,6 @@
 #include <linux/kvm.h>
 
 #define TURNS 100000
-
-static int complain(const char *what)
-{
-	fprintf(stderr, "%s: %s\n", what, strerror(errno));
-	return 1;
-}
 
 int main(void)
 {
@@ -36,22 +30,22 @@ int main(void)
 	int kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC), vm, cpu;
 
 	if (kvm < 0)
-		return complain("/dev/kvm");
+		err(1, "/dev/kvm");
 	vm = ioctl(kvm, KVM_CREATE_VM, 0);
 	memcpy(page, code, sizeof(code));
 	region.userspace_addr = (unsigned long)page;
 	if (vm < 0 || ioctl(vm, KVM_SET_USER_MEMORY_REGION, &region))
-		return complain("KVM makes no machine");
+		err(1, "KVM makes no machine");
 	cpu = ioctl(vm, KVM_CREATE_VCPU, 0);
 	run = mmap(NULL, ioctl(kvm, KVM_GET_VCPU_MMAP_SIZE, 0), PROT_READ, MAP_SHARED, cpu, 0);
 	if (cpu < 0 || run == MAP_FAILED || ioctl(cpu, KVM_GET_SREGS, &sregs))
-		return complain("KVM makes no CPU");
+		err(1, "KVM makes no CPU");
 	sregs.cs.base = sregs.cs.selector = 0;
 	if (ioctl(cpu, KVM_SET_SREGS, &sregs) || ioctl(cpu, KVM_SET_REGS, &regs))
-		return complain("KVM takes no registers");
+		err(1, "KVM takes no registers");
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	if (ioctl(cpu, KVM_RUN, 0) || run->exit_reason != KVM_EXIT_HLT)
-		return complain("KVM does not run a loop");
+		err(1, "KVM does not run a loop");
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	printf("%.1f\n", ((to.tv_sec - from.tv_sec) * 1e9 + to.tv_nsec - from.tv_nsec) / 2 / TURNS);
 	return 0;

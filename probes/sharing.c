@@ -9,6 +9,7 @@
  * rounds are told apart by what the second stream gains. x86-64, two CPUs, 512 MiB.
  */
 #define _GNU_SOURCE
+#include <err.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -23,9 +24,7 @@
 #define BYTES		(256 * MIB)	/* of a stream, far more than a cache */
 #define STEP		(1 * MIB)
 #define PHASE		20000000L	/* ns */
-#ifndef ROUNDS
 #define ROUNDS		400
-#endif
 #define NONE		1.15		/* below that, the second stream gains nothing */
 
 enum work { IDLE, LOOP, STREAM };
@@ -151,24 +150,18 @@ int main(void)
 	pthread_t other;
 
 	sched_getaffinity(0, sizeof(allowed), &allowed);
-	if (CPU_COUNT(&allowed) < 2) {
-		puts("needs two CPUs");
-		return 1;
-	}
+	if (CPU_COUNT(&allowed) < 2)
+		errx(1, "this needs two CPUs");
 	for (int i = 0; i < 2; i++) {
 		memory[i] = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (memory[i] == MAP_FAILED) {
-			perror("mmap");
-			return 1;
-		}
+		if (memory[i] == MAP_FAILED)
+			err(1, "mmap");
 		madvise(memory[i], BYTES, MADV_HUGEPAGE);
 	}
 	pthread_barrier_init(&barrier, NULL, 2);
-	if (pthread_create(&other, NULL, run, (void *)1L)) {
-		puts("cannot start a thread");
-		return 1;
-	}
+	if (pthread_create(&other, NULL, run, (void *)1L))
+		errx(1, "cannot start a thread");
 	run((void *)0L);
 	pthread_join(other, NULL);
 

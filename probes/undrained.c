@@ -7,6 +7,7 @@
  * and with SFENCE in between. x86-64, two CPUs.
  */
 #define _GNU_SOURCE
+#include <err.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdalign.h>
@@ -88,10 +89,8 @@ int main(void)
 	cpu_set_t allowed;
 
 	sched_getaffinity(0, sizeof(allowed), &allowed);
-	if (CPU_COUNT(&allowed) < 2) {
-		fprintf(stderr, "undrained: this needs two CPUs\n");
-		return 1;
-	}
+	if (CPU_COUNT(&allowed) < 2)
+		errx(1, "this needs two CPUs");
 	pin(&allowed, 0);
 	run(&allowed, 0);
 	run(&allowed, 1);
