@@ -2,53 +2,25 @@
 """Build and boot the kernel at each patch.
 
 One worktree checks out each commit of the series in turn, and each configuration has a folder of
-objects. Results are kept by the commit's tree, so a patch that did not change costs nothing.
+objects, so builds are incremental.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 from cells import kunit
 from cells.boots import Boot, boot_once
 from cells.compile import EVERY_TEST, X86_64
 from cells.warnings import find_warnings
 from harness.core import Options, announce, git, say
-from harness.core.cache import digest, digest_harness, keep
 from harness.kernel.config import MEASURED, KernelConfig, configure, turn_on
 from harness.kernel.images import build_kernel
 from harness.kernel.toolchain import count_lines
 from harness.kernel.tree import Patch, Trees, checkout_commit
 from harness.vm.console import read_message
 from harness.vm.devices import PAIR
-from harness.vm.initramfs import make_initramfs
 
 BOOT = Boot("rebind", f"{kunit.RUN} zdm.rebinds=1", gib=2, devices=PAIR)
 FOLDERS = ("mm/", "lib/", "arch/x86/lib/")
-
-
-def keep_findings(
-    options: Options,
-    trees: Trees,
-    name: str,
-    patch: Patch,
-    config: str,
-    make: Callable[[Path], list[str]],
-) -> list[str]:
-    """Return what make() returns for the worktree at a patch, or returned in an earlier run.
-
-    It is kept by the commit's tree, the configuration, the compiler and the harness. A UserError is
-    not kept.
-    """
-    worktrees = trees.base.parent
-    code = git(worktrees / "base", "rev-parse", f"{patch.commit}^{{tree}}")
-
-    def write(new: Path) -> None:
-        found = make(checkout_commit(worktrees, patch.commit))
-        new.write_text("".join(f"{line}\n" for line in found))
-
-    parts = [digest_harness(), MEASURED.tools.version(), config, code]
-    return keep(options.build / "review", name, parts, write).read_text().splitlines()
 
 
 def list_suites(trees: Trees, patch: Patch) -> list[kunit.Suite]:
@@ -58,43 +30,37 @@ def list_suites(trees: Trees, patch: Patch) -> list[kunit.Suite]:
 
 
 def check_vm(options: Options, trees: Trees, patch: Patch) -> list[str]:
-    """Build the VM's kernel at a patch, rebind and run its KUnit suites; return the warnings."""
+    """Build the VM's kernel at a patch, rebind and run its KUnit suites; return the warnings.
+
+    Each patch must pass the selftest of the finished series.
+    """
     suites = list_suites(trees, patch)
     names, what = [suite.name for suite in suites], f"the VM's kernel at {patch.name}"
     symbols = " ".join(("KUNIT", "RUNTIME_TESTING_MENU", *(suite.symbol for suite in suites)))
-    config = replace(MEASURED, lines=turn_on(symbols))
-
-    def make(where: Path) -> list[str]:
-        kernel = build_kernel(options, "review", where, config)
-        announce(f"booting {what}")
-        text, log = boot_once(options, trees.series, kernel, "review", BOOT)
-        # Leave out the selftest's results: they do not belong to a KUnit suite.
-        log.write_text("\n".join(line for line in text.split("\n") if not read_message(line)))
-        passed = kunit.parse_log(trees.base, log, names, what)
-        say(f"{what}: {passed} cases of {', '.join(names)} passed")
-        return find_warnings((options.build / "review.log").read_text(), where)
-
-    # Each patch must pass the selftest of the finished series.
-    image = make_initramfs(options, trees.series).read_bytes()
-    return keep_findings(options, trees, "vm", patch, config.text() + digest(image), make)
+    where = checkout_commit(trees.base.parent, patch.commit)
+    kernel = build_kernel(options, "review", where, replace(MEASURED, lines=turn_on(symbols)))
+    announce(f"booting {what}")
+    text, log = boot_once(options, trees.series, kernel, "review", BOOT)
+    # Leave out the selftest's results: they do not belong to a KUnit suite.
+    log.write_text("\n".join(line for line in text.split("\n") if not read_message(line)))
+    passed = kunit.parse_log(trees.base, log, names, what)
+    say(f"{what}: {passed} cases of {', '.join(names)} passed")
+    return find_warnings((options.build / "review.log").read_text(), where)
 
 
 def build_folders(options: Options, trees: Trees, patch: Patch, config: KernelConfig) -> list[str]:
     """Build mm/, lib/ and arch/x86/lib/ in a configuration and return the warnings."""
+    where = checkout_commit(trees.base.parent, patch.commit)
     out = options.build / f"objects/review-{config.name}"
     what = f"mm, lib, arch/x86/lib ({config.name}) at {patch.name}"
     doing, count = f"building {what}", count_lines(what)
-
-    def make(where: Path) -> list[str]:
-        announce(doing)
-        configure(options, config, where, out, what)
-        said = [
-            config.tools.make(options, where, out, doing, *targets, progress=count)
-            for targets in (["prepare"], FOLDERS)
-        ]
-        return find_warnings("".join(said), where)
-
-    return keep_findings(options, trees, config.name, patch, config.text(), make)
+    announce(doing)
+    configure(options, config, where, out, what)
+    said = [
+        config.tools.make(options, where, out, doing, *targets, progress=count)
+        for targets in (["prepare"], FOLDERS)
+    ]
+    return find_warnings("".join(said), where)
 
 
 def check_without_zone_device(options: Options, trees: Trees, patch: Patch) -> list[str]:

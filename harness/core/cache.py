@@ -2,17 +2,12 @@
 """Files that appear whole or not at all, and a cache of results by a digest of their inputs."""
 
 import contextlib
-import functools
 import hashlib
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from harness.core.folders import ROOT
-
 KEY_DIGITS = 12
-# The folders with the code and data of the harness. A result depends on them and on the kernel.
-CODE = ("harness", "tests/cells", "review", "configs", "guest", "replay", "probes")
 
 
 def digest(*parts: str | bytes) -> str:
@@ -22,20 +17,6 @@ def digest(*parts: str | bytes) -> str:
         data = part.encode() if isinstance(part, str) else part
         whole.update(len(data).to_bytes(8, "little") + data)
     return whole.hexdigest()[:KEY_DIGITS]
-
-
-@functools.cache
-def digest_harness(root: Path = ROOT) -> str:
-    """Return a digest of all files of the harness, as they were at the first call."""
-    files = sorted(
-        file
-        for folder in CODE
-        for file in (root / folder).rglob("*")
-        if file.is_file() and "__pycache__" not in file.parts
-    )
-    return digest(
-        *(part for file in files for part in (str(file.relative_to(root)), file.read_bytes()))
-    )
 
 
 def remove(path: Path) -> None:

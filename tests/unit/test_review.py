@@ -1,36 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make review` walks along the patches, and keeps what it found."""
+"""`make review` walks along the patches."""
 
 from pathlib import Path
 
-import pytest
-
-from harness.core import errors, options
+from harness.core import options
 from harness.kernel import tree
-from review import builds
-
-
-def fail(_: Path) -> list[str]:
-    raise errors.UserError("the kernel does not build")
-
-
-def test_findings_are_kept_but_no_faults(toy_options: options.Options, toy_series: Path) -> None:
-    trees = tree.apply_series(toy_options, toy_series)
-    first, second, _ = tree.list_patches(trees.base.parent, toy_series)
-    made = []
-
-    def make(where: Path) -> list[str]:
-        made.append((where / "mm.c").read_text().count("better"))
-        return ["found", "found"]
-
-    head = toy_options, trees, "vm"
-    for patch, config in ((first, "a"), (first, "a"), (first, "b"), (second, "b")):
-        assert builds.keep_findings(*head, patch, config, make) == ["found", "found"]
-    assert made == [1, 1, 2]
-    with pytest.raises(errors.UserError):
-        builds.keep_findings(*head, second, "c", fail)
-    builds.keep_findings(*head, second, "c", make)
-    assert made == [1, 1, 2, 2]
 
 
 def test_walk(toy_options: options.Options, toy_series: Path) -> None:
