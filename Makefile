@@ -37,7 +37,7 @@ help:
 	@echo 'make replay-bind  the same for all of a bind and an unbind: page tables, fill, and what is freed'
 	@echo 'make record     run every replay, and write results/DATE-CPU/ with table, samples, picture and README.md: ready to commit'
 	@echo 'make tables     write the tables of README and docs from results/; those of the patches: make export'
-	@echo 'make review     what make test does not look at: each patch built and booted with KUnit, sparse, coccicheck, 7.3.y'
+	@echo 'make review     what make test does not look at: each patch built and booted with KUnit, sparse, 7.3.y'
 	@echo 'make outbox     write the patches as mails by AUTHOR, signed off, addressed; nothing sends them'
 	@echo 'make shell      a shell in the VM, with the devices of make bench and all programs; Ctrl-D ends it'
 	@echo 'make config CELL=name  print the configuration of a test cell'\''s kernel; without CELL=, their names'

@@ -30,7 +30,7 @@ BASE = (
     "debian-archive-keyring",
 )
 CLANG = (f"clang{LLVM}", f"lld{LLVM}", f"llvm{LLVM}")
-REVIEWERS = ("codespell", "coccinelle", "shellcheck", "sparse")
+REVIEWERS = ("codespell", "shellcheck", "sparse")
 QEMU = get_machine(GUESTS[0]).packages
 # What builds ndctl's own tests (tests/cells/ndctl.py), and what they run.
 NDCTL = (

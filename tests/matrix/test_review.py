@@ -11,7 +11,7 @@ import pytest
 from cells import compile, kunit
 from harness.core import command, errors
 from harness.kernel import tree
-from review import cocci, scripts
+from review import scripts
 from support import Builder, need
 
 Change = Callable[[dict[str, str]], tree.Trees]
@@ -86,26 +86,6 @@ def test_checkpatch(
 def test_each_touched_suite_runs_at_each_patch(builder: Builder) -> None:
     names = {Path(name).stem for name in compile.list_touched(builder.trees, "*_kunit.c")}
     assert names == {f"{suite.name}_kunit" for suite in kunit.SUITES}
-
-
-def test_semantic_patch(builder: Builder, tmp_path: Path) -> None:
-    (tmp_path / "mm").mkdir()
-    (tmp_path / "mm/x.c").write_text("void f(void)\n{\n\told(1);\n}\n")
-    rule = tmp_path / "old.cocci"
-    text = (
-        "virtual report\n\n@r@\nposition p;\n@@\nold@p(...)\n\n"
-        "@script:python depends on report@\np << r.p;\n@@\n"
-        "coccilib.report.print_report(p[0], 'WARNING: old()')\n"
-    )
-
-    def check(text: str) -> list[str]:
-        rule.write_text(text)
-        return cocci.run_coccicheck(builder.trees.series, rule, tmp_path)
-
-    assert check(text) == ["old: mm/x.c: WARNING: old()"]
-    assert check(text.replace("old@p", "new@p")) == []
-    [broken] = check("virtual report\n\n@r@\nposition p\n@@\n")
-    assert broken.startswith("old: ") and "mm/x.c" not in broken
 
 
 def test_sparse_that_is_too_old(

@@ -9,7 +9,6 @@ from harness.core import debian
 from harness.kernel import tree
 from harness.kernel.config import KernelConfig
 from review import builds
-from review.cocci import check_semantics
 from review.scripts import check_objects, has_sparse, run_checkpatch
 from review.stable import check_stable
 from support import MAILS, PATCHES, Builder, name_of, need
@@ -25,10 +24,6 @@ def test_cover_letter(cover: Path, builder: Builder) -> None:
 def test_w1_and_sparse(builder: Builder) -> None:
     need([] if has_sparse(builder.trees.base) else ["a sparse that the kernel accepts"])
     assert check_objects(builder.options, builder.trees) == []
-
-
-def test_coccicheck(builder: Builder) -> None:
-    assert check_semantics(builder.options, builder.trees) == []
 
 
 def test_stable_kernel(builder: Builder) -> None:
