@@ -7,32 +7,18 @@ counts versions there, and tags what `b4 send` sent. This sends nothing; docs/se
 
 import json
 import re
-import shlex
 import sys
-from collections.abc import Sequence
 from email.utils import parseaddr
 from pathlib import Path
 
 from harness.core import Options, UserError, announce, git, run, run_stage, say
-from harness.core.cache import digest, replace
+from harness.core.cache import replace
 from harness.kernel.export import COVER, SHORTLOG, is_rfc, read_subject
 from harness.kernel.source import borrow_objects
 from harness.kernel.topics import SERIES, list_files, list_topics
 from harness.kernel.tree import Trees, apply_patch, apply_series
 
 B4 = Path(sys.executable).with_name("b4")
-BASE = "base-commit: ${base_commit}\n"
-# The cover letter. b4 leaves the range-diff of a first version empty.
-TEMPLATE = f"""${{cover}}
-
----
-${{shortlog}}
-
-${{diffstat}}
----
-${{range_diff}}
-{BASE}change-id: ${{change_id}}
-${{prerequisites}}"""
 
 
 def read_author(text: str) -> tuple[str, str]:
@@ -54,112 +40,71 @@ def run_b4(tree: Path, *words: str | Path) -> None:
     run([B4, "--offline-mode", *words], "b4", env=env, cwd=tree)
 
 
-def prepare_repository(trees: Trees, author: tuple[str, str], template: str) -> Path:
+def prepare_repository(trees: Trees, author: tuple[str, str]) -> Path:
     """Return the repository of the branches, which is told who sends them, and to whom."""
     tree = trees.base.parent / "outbox"
     if not tree.exists():
         borrow_objects(trees.base, tree)
         # git am checks out what it touches, so nothing else need be there.
         git(tree, "sparse-checkout", "set", "--no-cone", "/Makefile")
-    (tree / ".git/template").write_text(template)
-    ask = ["env", "-C", str(trees.series), "scripts/get_maintainer.pl"]
-    ask += ["--no-git", "--no-git-fallback", "--no-rolestats"]
+    git(tree, "branch", "-f", "base", git(trees.base, "rev-parse", "base^{commit}"))
+    ask = f"env -C {trees.series} scripts/get_maintainer.pl"
+    ask += " --no-git --no-git-fallback --no-rolestats"
     settings = {
         "user.name": author[0],
         "user.email": author[1],
-        "core.abbrev": "12",
         "b4.prep-cover-strategy": "branch-description",
-        "b4.prep-cover-template": str(tree / ".git/template"),
-        "b4.send-auto-to-cmd": shlex.join([*ask, "--no-l", "--no-r"]),
-        "b4.send-auto-cc-cmd": shlex.join([*ask, "--no-m"]),
-        "b4.send-me-too": "no",
+        "b4.send-auto-to-cmd": f"{ask} --no-l --no-r",
+        "b4.send-auto-cc-cmd": f"{ask} --no-m",
     }
     for name, value in settings.items():
         git(tree, "config", name, value)
     return tree
 
 
-def commit_topic(tree: Path, topic: Path, start: str, author: tuple[str, str]) -> str:
-    """Commit the patches, by author and signed off, on the topic's branch; return the last one."""
+def commit_topic(tree: Path, topic: Path, author: tuple[str, str]) -> None:
+    """Commit the patches, by author and signed off."""
     who = "{} <{}>".format(*author)
-    git(tree, "checkout", "-q", "-B", f"b4/{topic.name}", start)
     for patch in list_files(topic):
         apply_patch(tree, patch)
         sign = ["--trailer", f"Signed-off-by: {who}"]
         git(tree, "commit", "-q", "--amend", "--no-edit", f"--author={who}", *sign)
-    return git(tree, "rev-parse", "HEAD")
 
 
-def list_ids(tree: Path, start: str, end: str) -> list[str]:
-    """Return the ids of patches, by which b4 names what a topic needs."""
-    script = 'git -C "$0" log -p --reverse "$1" | git patch-id --stable'
-    said = run(["sh", "-c", script, tree, f"{start}..{end}"], "git patch-id")
-    return [f"patch-id: {line.split()[0]}" for line in said.splitlines()]
-
-
-def keep_cover(
-    tree: Path, topic: Path, about: Sequence[str], start: str, needed: Sequence[str]
-) -> dict[str, object]:
-    """Keep the cover letter, about at its end, where b4 looks for it; return what b4 tracks.
-
-    That is what `b4 prep --enroll` writes once, but for the change-id: all versions have the same.
-    """
-    title, text = topic.name, ""
-    if (topic / COVER).exists():
-        old = (topic / COVER).read_text()
-        title, text = read_subject(old), SHORTLOG.split(old.split("\n\n", 1)[1], maxsplit=1)[0]
+def read_cover(topic: Path) -> str:
+    """Return subject and text of the cover letter; Raises UserError if there is none."""
+    if not (topic / COVER).exists():
+        raise UserError(f"{topic / COVER} is missing: write it")
+    mail = (topic / COVER).read_text()
+    text = SHORTLOG.split(mail.split("\n\n", 1)[1], maxsplit=1)[0].strip()
     # b4 takes lines with a # for comments.
-    text = re.sub(r"^#", ">#", text.strip(), flags=re.M)
-    branch = f"branch.b4/{topic.name}"
-    git(tree, "config", f"{branch}.description", "\n\n".join([title, text, *about]))
-    kept = git(tree, "config", "--default", "{}", f"{branch}.b4-tracking")
-    tracked: dict[str, object] = {
-        "revision": 1,
-        "change-id": f"{topic.name}-{digest(topic.name)}",
-        **json.loads(kept).get("series", {}),
-        "base-branch": start,
-        "prefixes": ["RFC"] if is_rfc(topic) else [],
-        "prerequisites": list(needed),
-    }
-    git(tree, "config", f"{branch}.b4-tracking", json.dumps({"series": tracked}))
-    return tracked
-
-
-def write_mails(tree: Path, folder: Path) -> None:
-    """Let b4 write the branch as mails; Raises UserError when they would go to nobody."""
-    run_b4(tree, "prep", "--auto-to-cc")
-    with replace(folder) as made:
-        run_b4(tree, "send", "--no-sign", "-o", made)
-        if not re.search(r"^To: \S", min(made.iterdir()).read_text(), re.M):
-            raise UserError(
-                "get_maintainer.pl names nobody to send this to: look at MAINTAINERS in the series"
-            )
-    say(f"{folder}: look at the mails; docs/sending.md says how to send them")
+    return f"{read_subject(mail)}\n\n{re.sub('^#', '>#', text, flags=re.M)}"
 
 
 def run_outbox(options: Options, series: Path = SERIES) -> list[Path]:
     author, topics = read_author(options.author), list_topics(series)
-    for topic in topics:
-        if len(list_files(topic)) > 1 and not (topic / COVER).exists():
-            raise UserError(f"{topic} has several patches and no cover letter: write {COVER} there")
+    covers = {topic: read_cover(topic) for topic in topics}
     trees = apply_series(options, series)
-    start = git(trees.base, "rev-parse", "base^{commit}")
-    # Nobody else has the commit of Debian's package, whose version the commit's subject says.
-    based = [f"Base: {git(trees.base, 'log', '-1', '--format=%s', start)}"] * (not options.linux)
-    template = TEMPLATE if options.linux else TEMPLATE.replace(BASE, "")
-    tree = prepare_repository(trees, author, template)
-    needed, below, written = [f"base-commit: {start}"], "", []
-    for topic in topics:
+    tree = prepare_repository(trees, author)
+    start, below = "base", git(trees.base, "log", "-1", "--format=%s", "base")
+    written = []
+    for topic, cover in covers.items():
         announce(f"writing {topic.name}, by {author[0]}")
-        end = commit_topic(tree, topic, start, author)
-        about = based + [f"Applies on top of: {below}"] * bool(below)
-        tracked = keep_cover(tree, topic, about, start, needed)
-        version = f"v{tracked['revision']}"
-        written.append(options.build / "outbox" / f"{topic.name}-{version}")
-        write_mails(tree, written[-1])
-        needed.append(f"change-id: {tracked['change-id']}:{version}")
-        needed += list_ids(tree, start, end)
-        below, start = f"{below}, {topic.name}".removeprefix(", "), end
+        branch = f"b4/{topic.name}"
+        git(tree, "checkout", "-q", "-B", branch, start)
+        commit_topic(tree, topic, author)
+        about = f"{cover}\n\nApplies on top of: {below}"
+        git(tree, "config", f"branch.{branch}.description", about)
+        tracking = f"branch.{branch}.b4-tracking"
+        enroll = [] if git(tree, "config", "--default", "", tracking) else ["--enroll", start]
+        prefix = "RFC" if is_rfc(topic) else ""
+        run_b4(tree, "prep", *enroll, "--set-prefixes", prefix, "--auto-to-cc")
+        version = json.loads(git(tree, "config", tracking))["series"]["revision"]
+        written.append(options.build / "outbox" / f"{topic.name}-v{version}")
+        with replace(written[-1]) as made:
+            run_b4(tree, "send", "--no-sign", "-o", made)
+        say(f"{written[-1]}: look at the mails; docs/sending.md says how to send them")
+        start, below = branch, f"{below}, {topic.name}"
     return written
 
 
