@@ -2,7 +2,7 @@
 
 # An empty BUILD= is the default, here as in harness/core/options.py.
 override BUILD := $(or $(BUILD),build)
-VARIABLES = BUILD SIZE REBINDS BOOTS RUNS LINUX PEER CONFIG ARCH ACCEL JOBS AUTHOR KERNEL CELL DRYRUN
+VARIABLES = BUILD SIZE REBINDS BOOTS RUNS LINUX PEER CONFIG ARCH ACCEL JOBS KERNEL CELL DRYRUN
 export $(VARIABLES)
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 UNKNOWN := $(filter-out $(VARIABLES) MAKE% -%,$(GIVEN))
@@ -38,7 +38,7 @@ help:
 	@echo 'make record     run every replay, and write results/DATE-CPU/ with table, samples, picture and README.md: ready to commit'
 	@echo 'make tables     write the tables of README and docs from results/; those of the patches: make export'
 	@echo 'make review     what make test does not look at: each patch built and booted with KUnit, sparse, 7.3.y'
-	@echo 'make outbox     write the patches as mails by AUTHOR, signed off, addressed; nothing sends them'
+	@echo 'make outbox     write the patches as mails by you (git config user.name), signed off, addressed; nothing sends them'
 	@echo 'make shell      a shell in the VM, with the devices of make bench and all programs; Ctrl-D ends it'
 	@echo 'make config CELL=name  print the configuration of a test cell'\''s kernel; without CELL=, their names'
 	@echo 'make probes     run the small programs behind claims about the CPU: that MOVNTI needs a drain, whether two CPUs are one core'
@@ -66,7 +66,6 @@ help:
 	@echo 'ACCEL=tcg    or kvm, or native (docs/native.md); if empty, KVM where a probe boot works, else TCG (make bench: native boots where only they work)'
 	@echo 'KERNEL=series  or base: the kernel of make shell, and of DRYRUN='
 	@echo 'DRYRUN=1     print the QEMU command of make bench or make shell; build and install nothing'
-	@echo 'AUTHOR="Name <mail>"  who sends the patches, for make outbox'
 	@echo 'JOBS=n       parallel compilations (else one per processor)'
 	@echo 'CELL=table/name  the cell of make config'
 	@echo 'BUILD=build  where everything is made'

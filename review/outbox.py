@@ -8,7 +8,6 @@ counts versions there, and tags what `b4 send` sent. This sends nothing; docs/se
 import json
 import re
 import sys
-from email.utils import parseaddr
 from pathlib import Path
 
 from harness.core import Options, UserError, announce, git, run, run_stage, say
@@ -21,27 +20,14 @@ from harness.kernel.tree import Trees, apply_patch, apply_series
 B4 = Path(sys.executable).with_name("b4")
 
 
-def read_author(text: str) -> tuple[str, str]:
-    """Return name and address in AUTHOR=; Raises UserError unless a Signed-off-by can have them."""
-    name, mail = parseaddr(text)
-    # What has other parts, or needs quotes, does not come back as it was.
-    good = name and re.fullmatch(r"\S+@\S+", mail) and text.isprintable()
-    if not good or text != f"{name} <{mail}>":
-        raise UserError(
-            f'AUTHOR={text!r} is not of the form "Name <mail>", without commas and quotes: '
-            "say who sends the patches, and signs them off"
-        )
-    return name, mail
-
-
 def run_b4(tree: Path, *words: str | Path) -> None:
-    """Run b4 in the repository, without the user's settings; Raises UserError when it fails."""
-    env = {"HOME": str(tree / ".git"), "GIT_CONFIG_NOSYSTEM": "1", "TZ": "UTC"}
-    run([B4, "--offline-mode", *words], "b4", env=env, cwd=tree)
+    """Run b4 in the repository; Raises UserError when it fails."""
+    # Mails are written, so a web endpoint that the user sends by is no matter.
+    run([B4, "--offline-mode", "-c", "b4.send-endpoint-web=", *words], "b4", cwd=tree)
 
 
-def prepare_repository(trees: Trees, author: tuple[str, str]) -> Path:
-    """Return the repository of the branches, which is told who sends them, and to whom."""
+def prepare_repository(trees: Trees) -> Path:
+    """Return the repository of the branches, which is told whom to ask for recipients."""
     tree = trees.base.parent / "outbox"
     if not tree.exists():
         borrow_objects(trees.base, tree)
@@ -51,8 +37,6 @@ def prepare_repository(trees: Trees, author: tuple[str, str]) -> Path:
     ask = f"env -C {trees.series} scripts/get_maintainer.pl"
     ask += " --no-git --no-git-fallback --no-rolestats"
     settings = {
-        "user.name": author[0],
-        "user.email": author[1],
         "b4.prep-cover-strategy": "branch-description",
         "b4.send-auto-to-cmd": f"{ask} --no-l --no-r",
         "b4.send-auto-cc-cmd": f"{ask} --no-m",
@@ -62,13 +46,12 @@ def prepare_repository(trees: Trees, author: tuple[str, str]) -> Path:
     return tree
 
 
-def commit_topic(tree: Path, topic: Path, author: tuple[str, str]) -> None:
-    """Commit the patches, by author and signed off."""
-    who = "{} <{}>".format(*author)
+def commit_topic(tree: Path, topic: Path) -> None:
+    """Commit the patches, by the user of git's configuration and signed off."""
+    sign = ["git", "commit", "-q", "--amend", "--no-edit", "--reset-author", "--signoff"]
     for patch in list_files(topic):
         apply_patch(tree, patch)
-        sign = ["--trailer", f"Signed-off-by: {who}"]
-        git(tree, "commit", "-q", "--amend", "--no-edit", f"--author={who}", *sign)
+        run(sign, f"signing off {patch.name}", cwd=tree)
 
 
 def read_cover(topic: Path) -> str:
@@ -82,17 +65,18 @@ def read_cover(topic: Path) -> str:
 
 
 def run_outbox(options: Options, series: Path = SERIES) -> list[Path]:
-    author, topics = read_author(options.author), list_topics(series)
-    covers = {topic: read_cover(topic) for topic in topics}
+    covers = {topic: read_cover(topic) for topic in list_topics(series)}
     trees = apply_series(options, series)
-    tree = prepare_repository(trees, author)
+    tree = prepare_repository(trees)
+    ask = ["git", "-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT"]
+    author = run(ask, "asking git for your name and address", cwd=tree).rpartition(">")[0] + ">"
     start, below = "base", git(trees.base, "log", "-1", "--format=%s", "base")
     written = []
     for topic, cover in covers.items():
-        announce(f"writing {topic.name}, by {author[0]}")
+        announce(f"writing {topic.name}, by {author}")
         branch = f"b4/{topic.name}"
         git(tree, "checkout", "-q", "-B", branch, start)
-        commit_topic(tree, topic, author)
+        commit_topic(tree, topic)
         about = f"{cover}\n\nApplies on top of: {below}"
         git(tree, "config", f"branch.{branch}.description", about)
         tracking = f"branch.{branch}.b4-tracking"

@@ -22,7 +22,7 @@ class Options:
 
     gib is the size of each device. arch is the architecture of the guest. accel is one of ACCELS.
     It is empty, or boots None, where the harness is to choose. peer is a folder, a commit or empty.
-    kernel is the one of make shell, author is for make outbox, cell for make config. runs is how
+    kernel is the one of make shell, cell is for make config. runs is how
     many processes race in a replay, and config names the configuration of its kernels.
     """
 
@@ -36,7 +36,6 @@ class Options:
     arch: str = GUESTS[0]
     peer: str = ""
     kernel: str = "series"
-    author: str = ""
     cell: str = ""
     runs: int = 5
     config: str = "debian"
@@ -95,7 +94,6 @@ def read_options(env: Mapping[str, str] = os.environ) -> Options:
         arch=arch,
         peer=env.get("PEER") or "",
         kernel=read_choice(env, "KERNEL", ("base", "series"), "series"),
-        author=env.get("AUTHOR") or "",
         cell=env.get("CELL") or "",
         runs=read_count(env, "RUNS", 5, 100),
         config=env.get("CONFIG") or "debian",

@@ -2,7 +2,6 @@
 """The real series as mail that is ready to send: b4 takes it, and it goes to whom it concerns."""
 
 import contextlib
-import dataclasses
 import mailbox
 from pathlib import Path
 
@@ -14,13 +13,18 @@ from review import outbox
 from support import PATCHES, Builder, read_mail
 
 AUTHOR = "Jörg O'Tester <joerg@example.org>"
+CONFIG = "[user]\nname = Jörg O'Tester\nemail = joerg@example.org\n"
 STACK = topics.list_topics()
 
 
 @pytest.fixture(scope="module")
-def written(builder: Builder) -> dict[str, Path]:
+def written(builder: Builder, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The sets of series/, by topic and by somebody."""
-    made = outbox.run_outbox(dataclasses.replace(builder.options, author=AUTHOR))
+    home = tmp_path_factory.mktemp("home")
+    (home / ".gitconfig").write_text(CONFIG)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        made = outbox.run_outbox(builder.options)
     return {topic.name: folder for topic, folder in zip(STACK, made, strict=True)}
 
 
@@ -35,7 +39,7 @@ def test_b4_am(builder: Builder, written: dict[str, Path], tmp_path: Path) -> No
                 for mail in sorted(written[topic.name].iterdir()):
                     box.add(mail.read_bytes())
             out = tmp_path / topic.name
-            ask = [outbox.B4, *words, "-m", mails, "-o", out]
+            ask: list[str | Path] = [outbox.B4, *words, "-m", mails, "-o", out]
             told = command.run(ask, "b4", cwd=clone, env=own)
             assert f"Total patches: {count}\n" in told and "ERROR" not in told
             assert "missing" not in told.lower()
