@@ -5,9 +5,6 @@ PEER= names patches, which are applied to the base, or a commit.
 """
 
 import contextlib
-import email
-import re
-import tempfile
 from pathlib import Path
 
 from harness.core import Options, UserError, announce, git
@@ -17,8 +14,6 @@ from harness.kernel.tree import apply_patch, checkout_commit, open_scratch
 FUNCTION = "memmap_init_zone_device"
 SOURCE = "mm/mm_init.c"
 MBOXES = (".patch", ".mbox", ".mbx")
-DIFF = re.compile(rb"^(?:diff --git |--- a/)", re.M)
-COVER = re.compile(r"\b0+/\d+\]")
 
 
 def list_mboxes(where: Path) -> list[Path]:
@@ -35,36 +30,22 @@ def list_mboxes(where: Path) -> list[Path]:
     return sorted(found or where.glob("*/*.patch"))
 
 
-def read_subject(mail: Path) -> str:
-    """Return a patch's subject, or an empty string for a mail that is none, such as a cover."""
-    message = email.message_from_bytes(mail.read_bytes())
-    subject = " ".join(str(message["Subject"] or "a mail without a subject").split())
-    bodies = [part.get_payload(decode=True) for part in message.walk()]
-    found = any(isinstance(body, bytes) and DIFF.search(body) for body in bodies)
-    return subject if found and not COVER.search(subject) else ""
-
-
 def apply_mails(base: Path, where: Path) -> str:
     """Apply the patches in where to the base and return the commit, the same for the same patches.
 
-    Raises UserError when there is none, or when one does not apply, which the error names.
+    Cover letters, which are mails without a patch, are skipped. Raises UserError when there is no
+    patch, or when one does not apply, whose file the error names.
     """
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        open_scratch(base, base.parent / "peer.tmp") as scratch,
-    ):
-        git(base, "mailsplit", "-b", f"-o{folder}", *list_mboxes(where))
-        subjects = {mail: read_subject(mail) for mail in sorted(Path(folder).iterdir())}
-        patches = {mail: subject for mail, subject in subjects.items() if subject}
-        if not patches:
+    with open_scratch(base, base.parent / "peer.tmp") as scratch:
+        for file in list_mboxes(where):
+            announce(f"applying {file}")
+            advice = "rebase it on the base, or leave PEER out"
+            apply_patch(scratch, file, f"PEER={where}: {file.name}", advice, empty="drop")
+        if not git(scratch, "log", "base.."):
             raise UserError(
                 f"PEER={where} holds no patches: "
                 "put there what git format-patch writes, or an mbox named *.mbox"
             )
-        for mail, subject in patches.items():
-            announce(f"applying {subject}")
-            advice = "rebase it on the base, or leave PEER out"
-            apply_patch(scratch, mail, f"PEER={where}: {subject}", advice)
         return git(scratch, "rev-parse", "HEAD")
 
 

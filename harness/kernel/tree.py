@@ -77,15 +77,17 @@ def apply_patch(
     patch: Path,
     name: str = "",
     advice: str = "rebase it in the branch and run 'make export'",
+    empty: str = "stop",
 ) -> None:
     """Commit one patch in the worktree where.
 
     Raises UserError when it does not apply. The message names the patch, by name or else by its
-    folder and file, and the file it fails on. advice says what to do.
+    folder and file, and the file it fails on. advice says what to do. empty is what becomes of a
+    mail without a patch: stop or drop.
     """
     name = name or f"{patch.parent.name}/{patch.name}"
     try:
-        git(where, "am", "-q", "--committer-date-is-author-date", patch)
+        git(where, "am", "-q", f"--empty={empty}", "--committer-date-is-author-date", patch)
     except UserError as error:
         failed = re.search(r"patch failed: (\S+?):\d+|error: (\S+): ", str(error))
         at = f" at {failed[1] or failed[2]}" if failed else f" ({error})"

@@ -107,7 +107,7 @@ def test_no_patches(prepare: Prepare, proposal: Path) -> None:
 def test_patch_that_does_not_apply(prepare: Prepare, proposal: Path) -> None:
     bad = proposal / "0002-mm-step-2.patch"
     bad.write_text(bad.read_text().replace(" \tfill();", " \tspill();"))
-    told = rf"PEER={proposal}: \[PATCH 2/2\] mm: step 2 does not apply at mm/mm_init.c: rebase it"
+    told = rf"PEER={proposal}: {bad.name} does not apply at mm/mm_init.c: rebase it"
     with pytest.raises(errors.UserError, match=told):
         prepare(proposal)
     assert not [*proposal.parent.glob("build/*/peer.tmp")]
