@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from cells import kunit
 from cells.boots import Boot, boot_once
-from cells.compile import EVERY_TEST, X86_64
 from cells.warnings import find_warnings
 from harness.core import Options, announce, git, say
 from harness.kernel.config import MEASURED, KernelConfig, configure, turn_on
@@ -48,9 +47,9 @@ def check_vm(options: Options, trees: Trees, patch: Patch) -> list[str]:
     return find_warnings((options.build / "review.log").read_text(), where)
 
 
-def build_folders(options: Options, trees: Trees, patch: Patch, config: KernelConfig) -> list[str]:
-    """Build mm/, lib/ and arch/x86/lib/ in a configuration and return the warnings."""
-    where = checkout_commit(trees.base.parent, patch.commit)
+def build_folders(options: Options, trees: Trees, patch: Patch) -> list[str]:
+    """Build mm/, lib/ and arch/x86/lib/ with allnoconfig and return the warnings."""
+    where, config = checkout_commit(trees.base.parent, patch.commit), KernelConfig("allnoconfig")
     out = options.build / f"objects/review-{config.name}"
     what = f"mm, lib, arch/x86/lib ({config.name}) at {patch.name}"
     doing, count = f"building {what}", count_lines(what)
@@ -61,12 +60,3 @@ def build_folders(options: Options, trees: Trees, patch: Patch, config: KernelCo
         for targets in (["prepare"], FOLDERS)
     ]
     return find_warnings("".join(said), where)
-
-
-def check_without_zone_device(options: Options, trees: Trees, patch: Patch) -> list[str]:
-    """Build all that the series touches at a patch except ZONE_DEVICE; return the warnings."""
-    suites = [suite for suite in list_suites(trees, patch) if suite is not kunit.MEMMAP]
-    tests = turn_on(" ".join(suite.symbol for suite in suites))
-    lines = [line for line in X86_64.lines if line != EVERY_TEST]
-    config = replace(X86_64, name="no-zone-device", lines=(*lines, *tests))
-    return build_folders(options, trees, patch, config)

@@ -7,7 +7,6 @@ import pytest
 
 from harness.core import debian
 from harness.kernel import tree
-from harness.kernel.config import KernelConfig
 from review import builds
 from review.scripts import check_objects, has_sparse, run_checkpatch
 from review.stable import check_stable
@@ -45,9 +44,4 @@ def test_vm(builder: Builder, patch: tree.Patch) -> None:
 
 
 def test_allnoconfig(builder: Builder, patch: tree.Patch) -> None:
-    config = KernelConfig("allnoconfig")
-    assert builds.build_folders(builder.options, builder.trees, patch, config) == []
-
-
-def test_without_zone_device(builder: Builder, patch: tree.Patch) -> None:
-    assert builds.check_without_zone_device(builder.options, builder.trees, patch) == []
+    assert builds.build_folders(builder.options, builder.trees, patch) == []
