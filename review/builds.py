@@ -14,7 +14,7 @@ from harness.core import Options, announce, git, say
 from harness.kernel.config import MEASURED, KernelConfig, configure, turn_on
 from harness.kernel.images import build_kernel
 from harness.kernel.toolchain import count_lines
-from harness.kernel.tree import Patch, Trees, checkout_commit
+from harness.kernel.tree import Trees, checkout_commit
 from harness.vm.console import read_message
 from harness.vm.devices import PAIR
 
@@ -22,21 +22,21 @@ BOOT = Boot("rebind", f"{kunit.RUN} zdm.rebinds=1", gib=2, devices=PAIR)
 FOLDERS = ("mm/", "lib/", "arch/x86/lib/")
 
 
-def list_suites(trees: Trees, patch: Patch) -> list[kunit.Suite]:
-    files = [f"{patch.commit}:{name}" for name in ("lib/Kconfig.debug", "mm/Kconfig")]
+def list_suites(trees: Trees, commit: str) -> list[kunit.Suite]:
+    files = [f"{commit}:{name}" for name in ("lib/Kconfig.debug", "mm/Kconfig")]
     known = git(trees.base, "show", *files).splitlines()
     return [suite for suite in kunit.SUITES if f"config {suite.symbol}" in known]
 
 
-def check_vm(options: Options, trees: Trees, patch: Patch) -> list[str]:
+def check_vm(options: Options, trees: Trees, commit: str) -> list[str]:
     """Build the VM's kernel at a patch, rebind and run its KUnit suites; return the warnings.
 
     Each patch must pass the selftest of the finished series.
     """
-    suites = list_suites(trees, patch)
-    names, what = [suite.name for suite in suites], f"the VM's kernel at {patch.name}"
+    suites = list_suites(trees, commit)
+    names, what = [suite.name for suite in suites], f"the VM's kernel at {commit[:12]}"
     symbols = " ".join(("KUNIT", "RUNTIME_TESTING_MENU", *(suite.symbol for suite in suites)))
-    where = checkout_commit(trees.base.parent, patch.commit)
+    where = checkout_commit(trees.base.parent, commit)
     kernel = build_kernel(options, "review", where, replace(MEASURED, lines=turn_on(symbols)))
     announce(f"booting {what}")
     text, log = boot_once(options, trees.series, kernel, "review", BOOT)
@@ -47,11 +47,11 @@ def check_vm(options: Options, trees: Trees, patch: Patch) -> list[str]:
     return find_warnings((options.build / "review.log").read_text(), where)
 
 
-def build_folders(options: Options, trees: Trees, patch: Patch) -> list[str]:
+def build_folders(options: Options, trees: Trees, commit: str) -> list[str]:
     """Build mm/, lib/ and arch/x86/lib/ with allnoconfig and return the warnings."""
-    where, config = checkout_commit(trees.base.parent, patch.commit), KernelConfig("allnoconfig")
+    where, config = checkout_commit(trees.base.parent, commit), KernelConfig("allnoconfig")
     out = options.build / f"objects/review-{config.name}"
-    what = f"mm, lib, arch/x86/lib ({config.name}) at {patch.name}"
+    what = f"mm, lib, arch/x86/lib ({config.name}) at {commit[:12]}"
     doing, count = f"building {what}", count_lines(what)
     announce(doing)
     configure(options, config, where, out, what)

@@ -27,14 +27,6 @@ class Trees:
     series: Path
 
 
-@dataclass(frozen=True)
-class Patch:
-    """One patch of the series: its topic and number, and its commit."""
-
-    name: str
-    commit: str
-
-
 def record_key(worktrees: Path, key: str) -> None:
     """Record that the branch was made from the inputs of key."""
     (worktrees / "series.key").write_text(
@@ -156,14 +148,6 @@ def apply_series(options: Options, series: Path = SERIES) -> Trees:
         git(base, "branch", "-f", name, commit)
     record_key(worktrees, key)
     return Trees(base, worktrees / "series")
-
-
-def list_patches(worktrees: Path, series: Path = SERIES) -> list[Patch]:
-    """Return the patches of series/ in order; apply_series() must have made the branch."""
-    commits = git(worktrees / "base", "rev-list", "--reverse", "base..series").split()
-    mails = [patch for topic in list_topics(series) for patch in list_files(topic)]
-    names = [f"{mail.parent.name}/{mail.name[:4]}" for mail in mails]
-    return [Patch(*fields) for fields in zip(names, commits, strict=True)]
 
 
 if __name__ == "__main__":
