@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from harness.core import UserError
+
 # Every form in which a kernel reports a fault of its own. Each line is judged alone, so that a
 # running guest can be stopped at the first one.
 SPLATS = re.compile(
@@ -48,7 +50,7 @@ STAGE = "stage: "
 UP = "stage: kernel "
 
 
-class BadConsole(Exception):
+class BadConsole(UserError):
     """The console does not show a complete, clean run; the text says what is wrong."""
 
 
