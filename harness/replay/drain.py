@@ -34,23 +34,21 @@ NOWHERE = ("", -1)
 
 @dataclass
 class Instruction:
-    """A mnemonic, where it jumps to within the object, and else the name of what it refers to."""
+    """A mnemonic, the place behind it, and where it jumps to: a symbol elsewhere, or a place."""
 
     name: str
-    following: Place
-    target: Place | None = None
-    symbol: str = ""
+    target: Place
+    following: Place = NOWHERE
 
 
 class Code:
-    """The disassembly of an object."""
+    """The disassembly of an object, and what its functions do with stores before SFENCE."""
 
-    def __init__(self, obj: Path) -> None:
+    def __init__(self, obj: Path, publisher: str = "") -> None:
+        self.publisher = publisher
         self.code: dict[Place, Instruction] = {}
-        self.labels: dict[str, Place] = {}
         self.bodies: dict[str, list[Place]] = {}
-        self.leaving: dict[str, bool] = {}
-        pending: list[tuple[Instruction, str, int]] = []
+        self.judged: dict[str, set[str]] = {}
         section, label = "", ""
         last: Instruction | None = None
         text = run(["objdump", "-dr", "--no-show-raw-insn", obj], f"objdump {obj.name}")
@@ -59,90 +57,68 @@ class Code:
                 section, last = match[1], None
             elif match := LABEL.match(line):
                 label = match[1]
-                self.bodies[label] = []
             elif match := LINE.match(line):
                 place = section, int(match[1], 16)
                 if last:
                     last.following = place
-                last = Instruction(match[2], (section, -1))
-                if match[3]:
-                    last.target = section, int(match[3], 16)
-                self.labels.setdefault(label, place)
-                self.bodies[label].append(place)
+                last = Instruction(match[2], (section, int(match[3], 16)) if match[3] else NOWHERE)
                 self.code[place] = last
-            elif last and last.target and (match := RELOCATION.match(line)):
+                self.bodies.setdefault(label, []).append(place)
+            elif last and last.target != NOWHERE and (match := RELOCATION.match(line)):
                 # It counts from the end of its own four bytes.
-                pending.append((last, match[2], int(match[3] or "0", 16) + 4))
-        for instruction, symbol, offset in pending:
-            start = self.labels.get(symbol)
-            if symbol.startswith("."):
-                start = symbol, 0
-            instruction.target = (start[0], start[1] + offset) if start else None
-            instruction.symbol = symbol
-        self.names = {place: name for name, place in self.labels.items()}
+                last.target = match[2], int(match[3] or "0", 16) + 4
+        starts = {name: body[0] for name, body in self.bodies.items()}
+        self.names = {place: name for name, place in starts.items()}
+        for one in self.code.values():
+            symbol, offset = one.target
+            if symbol in starts and not symbol.startswith("."):
+                section, address = starts[symbol]
+                one.target = section, address + offset
 
-    def find_called(self, instruction: Instruction) -> str:
-        """Return the function that an instruction calls or jumps to, or nothing."""
-        if not instruction.name.startswith(("call", "jmp")):
-            return ""
-        return self.names.get(instruction.target or ("", 0), instruction.symbol)
+    def judge(self, function: str) -> set[str]:
+        """Return what a function, with its cold part and what it calls, does with MOVNTI.
 
-    def list_body(self, function: str) -> list[Instruction]:
-        """Return the instructions of a function, with those of its cold part."""
-        places = self.bodies.get(function, []) + self.bodies.get(f"{function}.cold", [])
-        return [self.code[place] for place in places]
-
-    def find_seeds(self, function: str) -> list[Instruction]:
-        """Return the instructions after which stores of the function wait for SFENCE."""
-        return [
-            one
-            for one in self.list_body(function)
-            if one.name.startswith("movnt")
-            or (called := self.find_called(one)) in STREAMING
-            or (called in self.bodies and self.leaves_stores(called))
-        ]
-
-    def streams(self, function: str, seen: frozenset[str] = frozenset()) -> bool:
-        """Tell whether a function, or one of the object that it calls, has MOVNTI."""
-        return bool(self.find_seeds(function)) or any(
-            called in self.bodies
-            and called not in seen
-            and self.streams(called, seen | {function, called})
-            for called in map(self.find_called, self.list_body(function))
-        )
-
-    def leaves_stores(self, function: str) -> bool:
-        """Tell whether a function can return before SFENCE follows its stores."""
-        if function not in self.leaving:
-            self.leaving[function] = False  # for one that calls itself
-            self.leaving[function] = any(map(self.walk, self.find_seeds(function)))
-        return self.leaving[function]
-
-    def walk(self, seed: Instruction, publisher: str = "") -> str:
-        """Return what a store at seed reaches without SFENCE: "end", "publish" or nothing."""
-        if seed.name.startswith("jmp"):
-            return "end"
-        ways = [seed.following]
-        seen: set[Place] = set()
+        "store": it has some. "publish": it calls the publisher before SFENCE. "end": it returns
+        before, or leaves the object.
+        """
+        if function in self.judged:
+            return self.judged[function]
+        found: set[str] = set()
+        # One that calls itself gets what is found so far.
+        self.judged[function] = found
+        bodies = (self.bodies.get(name, []) for name in (function, f"{function}.cold"))
+        # Each instruction is looked at, and where a store waits, all that can follow it.
+        ways = [(place, False) for body in bodies for place in body]
+        seen: set[tuple[Place, bool]] = set()
         while ways:
-            place = ways.pop()
-            if place in seen:
+            way = place, waits = ways.pop()
+            if way in seen:
                 continue
-            seen.add(place)
+            seen.add(way)
             one = self.code.get(place)
             # Out of the object, or to where a register says: a tail call.
             if not one or one.name.startswith("ret"):
-                return "end"
-            called = self.find_called(one)
+                found |= {"end"} if waits else set()
+                continue
+            called = ""
+            if one.name.startswith(("call", "jmp")):
+                called = self.names.get(one.target, one.target[0])
             if one.name in (*DRAINS, "ud2") or called in NORETURN:
                 continue
-            if publisher and called == publisher:
-                return "publish"
-            if one.name.startswith("j"):
-                ways.append(one.target or NOWHERE)
-            if not one.name.startswith("jmp"):
-                ways.append(one.following)
-        return ""
+            if waits and called and called == self.publisher:
+                found.add("publish")
+            if one.name.startswith("movnt") or called in STREAMING:
+                found.add("store")
+                waits = True
+            if called in self.bodies:
+                inner = self.judge(called)
+                found |= inner if one.name.startswith("jmp") else inner - {"end"}
+                waits = waits or "end" in inner
+            if waits and one.name.startswith("j"):
+                ways.append((one.target, True))
+            if waits and not one.name.startswith("jmp"):
+                ways.append((one.following, True))
+        return found
 
 
 def find_undrained(obj: Path, function: str = FUNCTION, publisher: str = "") -> str:
@@ -152,18 +128,16 @@ def find_undrained(obj: Path, function: str = FUNCTION, publisher: str = "") -> 
     end of the function, or a call of publisher, without SFENCE. A jump out of the object counts as
     the end. Raises UserError when the object lacks the function.
     """
-    code = Code(obj)
+    code = Code(obj, publisher)
     names = [name for name in code.bodies if re.fullmatch(function + ADAPTED, name)]
     if not names:
         raise UserError(f"{obj} has no {function}(): is CONFIG_ZONE_DEVICE on?")
-    if not any(map(code.streams, names)):
-        return f"{function}() has no MOVNTI"
-    found = {code.walk(seed, publisher) for name in names for seed in code.find_seeds(name)}
+    found = {what for name in names for what in code.judge(name)}
     if "publish" in found:
         return f"{function}() calls {publisher}() after MOVNTI without SFENCE"
     if "end" in found:
         return f"MOVNTI reaches the end of {function}() without SFENCE"
-    return ""
+    return "" if "store" in found else f"{function}() has no MOVNTI"
 
 
 def note_peer_drain(options: Options) -> None:

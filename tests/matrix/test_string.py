@@ -20,5 +20,6 @@ def test_each_memcpy_flushcache_is_a_movnti(builder: Builder, tmp_path: Path, na
     need(config.tools.missing())
     kernel = PROGRAM.build_objects(builder.options, builder.trees.series, name)
     made = compile_like_mm_init(kernel.out, ROOT / "probes/flushcache.c", tmp_path / "flushcache.o")
-    code = [instruction.name for instruction in Code(made).list_body("set_entry")]
+    found = Code(made)
+    code = [found.code[place].name for place in found.bodies["set_entry"]]
     assert code.count("movnti") == 2, code

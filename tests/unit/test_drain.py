@@ -13,8 +13,6 @@ from support import need
 
 END = "MOVNTI reaches the end of f() without SFENCE"
 CASES = {
-    "drained": ("movnti %rax, (%rdi); sfence; ret", ""),
-    "not drained": ("movnti %rax, (%rdi); ret", END),
     "nothing to drain": ("mov %rax, (%rdi); ret", "f() has no MOVNTI"),
     "one path": ("movnti %rax, (%rdi); test %rax, %rax; je 1f; sfence; 1: ret", END),
     "both paths": ("movnti %rax, (%rdi); test %rax, %rax; je 1f; nop; 1: sfence; ret", ""),
@@ -57,7 +55,6 @@ CASES = {
         ".section .text.unlikely; f.cold: movnti %rax, (%rdi); ret",
         END,
     ),
-    "callee leaves": ("call leaves; ret", END),
     "callee leaves, caller drains": ("call leaves; sfence; ret", ""),
     "callee drains": ("call drains; ret", ""),
     "callee in turn": ("call calls; ret", END),
