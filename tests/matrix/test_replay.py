@@ -45,11 +45,6 @@ def test_copies_are_drained(builder: Builder, name: str) -> None:
     assert not find_undrained(builder.pair(PROGRAM, name)[1].out / "mm/mm_init.o", CHUNK)
 
 
-def test_nothing_to_drain(builder: Builder) -> None:
-    told = find_undrained(builder.pair(PROGRAM)[0].out / "mm/mm_init.o")
-    assert told == "memmap_init_zone_device() has no MOVNTI"
-
-
 @pytest.mark.parametrize("name", DISASSEMBLED)
 def test_mutation_is_disassembled(builder: Builder, name: str) -> None:
     changed = builder.mutated(PROGRAM, name, MUTATIONS[name])
@@ -130,24 +125,7 @@ def test_random_cases_follow_the_seed(builder: Builder) -> None:
     assert first == again != other
 
 
-def test_race(builder: Builder, tmp_path: Path) -> None:
+def test_pages_that_a_race_writes(builder: Builder, tmp_path: Path) -> None:
     samples = race(builder.replay(PROGRAM), tmp_path, "race", "1", "0,9,9d")
-    raced = [
-        (result["order"], result["deduplicated"], result["pages"]) for result in samples["results"]
-    ]
     # Deduplicated, 128 of the 512 struct pages of a compound page are written.
-    assert raced == [(0, False, 1 << 18), (9, False, 1 << 18), (9, True, 1 << 16)]
-    for result in samples["results"]:
-        assert list(result["samples"]) == ["base", "series", "fallback", "limit"]
-    first = samples["results"][0]
-    assert list(first["first_touch"]) == list(first["samples"])
-
-
-def test_race_of_small_memmaps(builder: Builder, tmp_path: Path) -> None:
-    samples = race(builder.replay(PROGRAM), tmp_path, "touch", "0,9d")
-    sizes = [1 << order for order in (10, 12, 14, 15, 16, 17, 18, 20) for _ in (False, True)]
-    assert [result["pages"] for result in samples["results"]] == sizes * 2
-    assert [result["zeroed"] for result in samples["results"]] == [False, True] * 16
-    for result in samples["results"]:
-        for kernel in ("base", "series", "fallback"):
-            assert 0 < result["fill"][kernel][0] < result["touched"][kernel][0]
+    assert [result["pages"] for result in samples["results"]] == [1 << 18, 1 << 18, 1 << 16]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.replay.bind import BIND, PARTS, PROGRAM
+from harness.replay.bind import PARTS, PROGRAM
 from support import Builder, choose, race, read_mutations, replay
 
 MUTATIONS, FOUND, _ = read_mutations("bind/mutations")
@@ -47,7 +47,7 @@ def test_mutation_is_found(builder: Builder, name: str) -> None:
     assert "series" in done.stdout + done.stderr and " base: " not in done.stdout
 
 
-def test_race(builder: Builder, tmp_path: Path) -> None:
+def test_what_a_bind_does(builder: Builder, tmp_path: Path) -> None:
     samples = race(builder.replay(PROGRAM), tmp_path, "race", "1024")
     results = samples["results"]
     assert [result["order"] for result in results if not result["safe_ret"]] == [
@@ -55,12 +55,9 @@ def test_race(builder: Builder, tmp_path: Path) -> None:
         *(0, 9, 18),
     ]
     for result in results:
-        assert list(result["samples"]) == ["base", "series", "limit"]
         # The lock of each entry is gone, and of two flushes per section one.
         assert result["series"]["flushes"] == 8 <= result["base"]["flushes"]
         assert result["series"]["locks"] <= result["base"]["locks"]
         assert result["series"]["allocated"] == result["base"]["allocated"]
         parts = zip(*(result[part]["series"] for part in PARTS), strict=True)
         assert result["samples"]["series"] == pytest.approx([sum(one) for one in parts], abs=1e-3)
-    assert BIND.format_verdict(samples).startswith("bind: series is ")
-    assert BIND.format_table(samples)

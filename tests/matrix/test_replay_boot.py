@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """The replays of boot and onlining: all is as in the base, each mutation is found."""
 
-import os
-from pathlib import Path
-
 import pytest
 
 from harness.replay import boot
 from harness.replay.boot import PROGRAM
 from harness.replay.drain import find_undrained
-from harness.replay.run import Replay
-from support import Builder, choose, compare, race, read_mutations, replay
+from support import Builder, choose, compare, read_mutations, replay
 
 MUTATIONS, FOUND, DISASSEMBLED = read_mutations("boot/mutations")
 # The others run in make test-all only.
@@ -75,15 +71,6 @@ def test_mutation_is_found(builder: Builder, name: str) -> None:
     assert how.split(";")[0] == reported[1].split(";")[0]
 
 
-def test_threads(builder: Builder, tmp_path: Path) -> None:
-    results = race(builder.replay(PROGRAM), tmp_path, "threads", "1")["results"]
-    threads = [result["threads"] for result in results]
-    assert threads == sorted({1, *threads}) and threads[-1] == len(os.sched_getaffinity(0))
-    for result in results:
-        assert list(result["samples"]) == ["base", "series", "fallback", "limit"]
-        assert f"threads {result['threads']}, wall clock" in boot.name_race(result)
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("what", ["deferred", "online"])
 def test_instructions_are_counted(builder: Builder, what: str) -> None:
@@ -99,19 +86,3 @@ def test_page_that_no_thread_frees_is_found(builder: Builder) -> None:
     fault = {"edits": [[chunk.format(""), chunk.format(" - 1")]]}
     done = replay(builder.mutant(PROGRAM, "page-too-few", fault), "threads", "1", "1")
     assert done.returncode == 2 and "series freed 262143 pages of 262144" in done.stderr
-
-
-RACES = [
-    (boot.BOOT, ["reserved"]),
-    (boot.ONLINE, ["online"] * 2),
-]
-
-
-@pytest.mark.parametrize(("raced", "whats"), RACES)
-def test_race(builder: Builder, tmp_path: Path, raced: Replay, whats: list[str]) -> None:
-    samples = race(builder.replay(PROGRAM), tmp_path, *raced.races[0][:2], "1")
-    assert [result["what"] for result in samples["results"]] == whats
-    for result in samples["results"]:
-        assert list(result["samples"]) == ["base", "series", "fallback", "limit"]
-    assert raced.format_verdict(samples).startswith(f"{raced.name}: series is ")
-    assert raced.format_table(samples)

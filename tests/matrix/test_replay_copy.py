@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from harness.kernel.toolchain import compile_like_mm_init
-from harness.replay import build, copy
+from harness.replay import build
 from harness.replay.copy import PROGRAM
-from support import Builder, choose, race, replay
+from support import Builder, choose, replay
 
 NAMES = ["memcpy", "copy_to_nontemporal", "__memcpy_flushcache", "memcpy_nt"]
 UNCACHED = "arch/x86/lib/copy_user_uncached_64"
@@ -76,18 +76,3 @@ def test_alternative_runs_where_it_may(builder: Builder, tmp_path: Path, feature
         assert done.returncode == 3 and "the code of memcpy_nt hit BUG()" in done.stderr
     else:
         assert not done.returncode, done
-
-
-def test_race(builder: Builder, tmp_path: Path) -> None:
-    samples = race(builder.replay(PROGRAM), tmp_path, "race", "8", rounds=1)
-    sizes = [64 << n for n in range(16)]
-    rows = [(size + shift // 8, shift, 0) for shift in (0, 8) for size in sizes]
-    rows += [(64, shift, apart) for shift in (0, 8, 32) for apart in (64, 128, 256, 4096)]
-    found = [(one["bytes"], one["shifted"], one.get("apart", 0)) for one in samples["results"]]
-    assert found == rows
-    assert samples["alternatives"] == ", ".join(list_features())
-    assert all(list(result["samples"]) == NAMES for result in samples["results"])
-    told = copy.format_table(samples)
-    assert "\n2 MiB " in told and "\n64 bytes + 1, shifted by 8 " in told
-    assert "\n64 bytes, shifted by 32, 4096 apart " in told
-    assert copy.format_verdict(samples).startswith("copy: 64 bytes by memcpy_nt are ")

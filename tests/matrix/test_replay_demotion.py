@@ -2,13 +2,12 @@
 """The demotion replay: every byte arrives, faults are told, each mutation is found."""
 
 import os
-from pathlib import Path
 
 import pytest
 
 from harness.replay import demotion
 from harness.replay.demotion import PROGRAM
-from support import Builder, choose, race, read_mutations, replay
+from support import Builder, choose, read_mutations, replay
 
 MUTATIONS, *_ = read_mutations("demotion/mutations")
 # The others run in make test-all only.
@@ -51,11 +50,3 @@ def test_mutation_is_found(builder: Builder, name: str) -> None:
         done = replay(made, "check")
         assert "base" not in done.stdout + done.stderr
     assert done.returncode and mutation["says"] in done.stdout + done.stderr
-
-
-def test_race(builder: Builder, tmp_path: Path) -> None:
-    samples = race(builder.replay(PROGRAM), tmp_path, "race", "1", rounds=1)
-    assert {result["order"] for result in samples["results"]} == {0, 4, 9}
-    for result in samples["results"]:
-        assert list(result["copy"]) == list(result["read"]) == ["base", "series"]
-    assert demotion.format_verdict(samples).startswith("demotion: copy ")

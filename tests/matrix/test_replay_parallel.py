@@ -2,15 +2,14 @@
 """Several threads leave the memmap of one, and each mutation of them is found."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from harness.core.architectures import X86_64
-from harness.replay import build, parallel
+from harness.replay import build
 from harness.replay.device import PROGRAM
 from harness.replay.drain import CHUNK, find_undrained
-from support import Builder, choose, compare, race, read_mutations, replay
+from support import Builder, choose, compare, read_mutations, replay
 
 MUTATIONS, *_ = read_mutations("device/parallel")
 # The threads of replay/threads.c are for x86-64 only.
@@ -55,21 +54,3 @@ def test_mutation_is_found(builder: Builder, name: str) -> None:
         assert done.returncode and re.search(mutation["says"], done.stdout + done.stderr)
     # One thread runs one chunk, in which the fault does not show.
     assert not replay(made, "random", "300").returncode
-
-
-def test_race(builder: Builder, tmp_path: Path) -> None:
-    samples = race(builder.replay(PROGRAM), tmp_path, "parallel", "256", "0,9d")
-    for result in samples["results"]:
-        assert {"base 1", "series 1", "fill 1"} <= set(result["samples"])
-    assert parallel.format_verdict(samples).startswith(
-        f"parallel: {samples['results'][0]['cpus']} threads "
-    )
-    assert parallel.format_table(samples).count("\n") == 4
-
-
-def test_race_of_small_devices(builder: Builder, tmp_path: Path) -> None:
-    samples = race(builder.replay(PROGRAM), tmp_path, "devices", "20", "1024", "9d")
-    for result in samples["results"]:
-        assert (result["devices"], result["device_mib"]) == (20, 1024)
-        assert list(result["samples"]) == ["base 1", "series 1", "base 2", "series 2"]
-    assert parallel.format_table(samples).count("\n") == 2
