@@ -52,8 +52,8 @@ PROGRAM = Program(
     ),
     ("replay_event", "replay_queue", "replay_cancel"),
     # Its address is taken, so the compiler keeps its calling convention.
-    exposed="deferred_init_memmap",
-    fallback=("mm/mm_init",),
+    words=("--globalize-symbol=deferred_init_memmap",),
+    fallback=True,
 )
 
 

@@ -178,9 +178,8 @@ class Program:
     """What is replayed: objects of a kernel, and a folder with their shim and a user-space half.
 
     The first of parts has the code that is called, and optional has parts that are linked only
-    where it needs a symbol. In the first part, redefined is another function's name for what the
-    shim stands in for, and exposed is a static function that the shim calls. The parts of fallback
-    call memcpy_nt().
+    where it needs a symbol. words are objcopy's for the first part: another name for a function
+    that the shim stands in for, or a static one that it calls. With fallback, it calls memcpy_nt().
     """
 
     name: str
@@ -189,9 +188,8 @@ class Program:
     parts: tuple[str, ...]
     imported: tuple[str, ...]
     optional: Mapping[str, str] = field(default_factory=dict)
-    redefined: tuple[str, str] | None = None
-    exposed: str = ""
-    fallback: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    fallback: bool = False
 
     def place(self, options: Options, where: Path, name: str = "") -> Objects:
         """Return the kernel in where in configuration NAME, or CONFIG=; nothing is built yet."""
@@ -242,10 +240,8 @@ class Program:
             more = sorted({self.optional[one] for one in needed} - parts.keys())
             kernel.make(*(f"{part}.o" for part in more))
             parts |= {part: kernel.out / f"{part}.o" for part in more}
-        words = [f"--redefine-sym={'='.join(self.redefined)}"] if self.redefined else []
-        words += [f"--globalize-symbol={self.exposed}"] if self.exposed else []
         called, whole, made = (kernel.out / f"{name}{kind}.o" for kind in (".first", ".whole", ""))
-        kernel.copy_object(first, called, *words)
+        kernel.copy_object(first, called, *self.words)
         objects = [kernel.out / f"{self.name}-shim.o", called, *parts.values()]
         library = kernel.config.tools.architecture.library
         # A routine may need another one.
@@ -279,23 +275,17 @@ class Program:
     ) -> Path:
         """Return the program of the trees in configuration NAME, built anew where needed.
 
-        Where the series has a memcpy_nt() of the architecture, a third kernel is the series whose
-        parts in fallback are compiled without it. Raises UserError when a tree does not compile.
+        With fallback, and where the series has a memcpy_nt() of the architecture, a third kernel is
+        the series with an mm/mm_init.o that is compiled without it. Raises UserError when a tree
+        does not compile.
         """
         before, after = self.build_pair(options, trees, name)
         sides = [self.link_side(before, "base"), self.link_side(after, "series")]
         if self.fallback and after.config.tools.architecture is X86_64:
             flags = ["-include", str(REPLAY / "fallback.h")]
-            changed = {
-                part: compile_like_mm_init(
-                    after.out,
-                    trees.series / f"{part}.c",
-                    after.out / f"fallback_{Path(part).name}.o",
-                    *flags,
-                )
-                for part in self.fallback
-            }
-            sides.append(self.link_side(after, "fallback", changed=changed))
+            made = after.out / "fallback_mm_init.o"
+            compile_like_mm_init(after.out, trees.series / MAIN, made, *flags)
+            sides.append(self.link_side(after, "fallback", changed={self.parts[0]: made}))
         if not peer:
             return self.link_program(after, sides, after.out / self.name)
         try:

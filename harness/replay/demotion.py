@@ -29,7 +29,7 @@ PROGRAM = Program(
     ("mm/util", "arch/x86/lib/copy_mc", "arch/x86/lib/copy_mc_64"),
     ("demotion_poisoned",),
     # What the kernel calls to stream a page, and what it calls instead: the shim counts the calls.
-    redefined=("copy_mc_page_nt", "demotion_stream"),
+    words=("--redefine-sym=copy_mc_page_nt=demotion_stream",),
 )
 
 

@@ -25,8 +25,8 @@ PROGRAM = Program(
     ("replay_event", "replay_pgmap", "replay_queue", "replay_cancel"),
     # What the kernel calls to split a range among threads, and what it calls instead.
     optional={"padata_do_multithreaded": "kernel/padata"},
-    redefined=("padata_do_multithreaded", "replay_do_multithreaded"),
-    fallback=("mm/mm_init",),
+    words=("--redefine-sym=padata_do_multithreaded=replay_do_multithreaded",),
+    fallback=True,
 )
 RANDOM_CASES = "20000"
 
