@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from harness.replay.build import DEBIAN, REPLAY, Program
 from harness.replay.run import Replay
-from harness.replay.samples import Result, Samples, find_mean, find_time, format_races
+from harness.replay.samples import Result, Samples, align_rows, find_time, format_gain, format_races
 
 # As Debian's compiler makes it. The program writes over the jumps to the return thunk that objtool
 # lists, as a kernel does when it boots, so that returns are plain or those of Safe RET.
@@ -45,23 +45,20 @@ def name_race(result: Result) -> str:
 
 def format_table(samples: Samples) -> str:
     """Return the table of the races, and below it the parts and what each kernel did."""
-    rows = [format_races(name_race, samples)]
-    rows.append(f"ms to {', '.join(PARTS)}; TLB flushes, locks taken, pages allocated\n")
-    width = max(len(name_race(result)) for result in samples["results"])
+    rows = []
     for result in samples["results"]:
         for kernel in ("base", "series"):
-            times = "".join(f"{find_time(result, kernel, part):10.3f}" for part in PARTS)
+            times = [f"{find_time(result, kernel, part):.3f}" for part in PARTS]
             # What is the same in all processes stands in their first, too.
-            counts = "".join(f"{result['runs'][0][kernel][what]:9}" for what in COUNTS)
-            rows.append(f"{name_race(result):{width}}  {kernel:7}{times}{counts}\n")
-    return "".join(rows)
+            counts = [str(result["runs"][0][kernel][what]) for what in COUNTS]
+            rows.append([name_race(result), kernel, *times, *counts])
+    what = f"ms to {', '.join(PARTS)}; TLB flushes, locks taken, pages allocated\n"
+    return format_races(name_race, samples) + what + align_rows(rows)
 
 
 def format_verdict(samples: Samples) -> str:
     """Return the last line: what Debian's users wait for, an ordinary device with init_on_alloc."""
-    some = samples["results"][:1]
-    faster, over = find_mean(some, "base", "series"), find_mean(some, "series", "limit")
-    return f"bind: series is {faster} as fast as base, {over} the fill"
+    return format_gain("bind", samples["results"][:1], "fill")
 
 
 BIND = Replay(

@@ -6,6 +6,7 @@ from harness.replay.run import Replay
 from harness.replay.samples import (
     Result,
     Samples,
+    align_rows,
     find_mean,
     find_ratio,
     find_time,
@@ -35,17 +36,13 @@ def name_race(result: Result) -> str:
 
 def format_table(samples: Samples) -> str:
     names = list_runners(samples["results"][0])
-    width = max(len(name_race(result)) for result in samples["results"])
-    rows = [
-        f"alternatives applied: {samples['alternatives'] or 'none'}",
-        "the destination is in no cache, the source may be; N apart: 64 is a constant",
-        f"{'':{width}}" + "".join(f"{name:>21}" for name in names) + "   memcpy() / memcpy_nt()",
-    ]
+    rows = [["", *names, "memcpy() / memcpy_nt()"]]
     for result in samples["results"]:
-        times = "".join(f"{find_time(result, name):21.2f}" for name in names)
-        ratio = find_ratio(result, "memcpy", "memcpy_nt")
-        rows.append(f"{name_race(result):{width}}{times}   {ratio}")
-    return "\n".join(rows) + "\n"
+        times = [f"{find_time(result, name):.2f}" for name in names]
+        rows.append([name_race(result), *times, find_ratio(result, "memcpy", "memcpy_nt")])
+    told = f"alternatives applied: {samples['alternatives'] or 'none'}\n"
+    told += "the destination is in no cache, the source may be; N apart: 64 is a constant\n"
+    return told + align_rows(rows)
 
 
 def format_verdict(samples: Samples) -> str:

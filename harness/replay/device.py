@@ -9,11 +9,11 @@ from harness.replay.run import Replay
 from harness.replay.samples import (
     Result,
     Samples,
+    align_rows,
     find_ratio,
     find_time,
     format_gain,
     format_races,
-    is_touched,
     list_runners,
 )
 
@@ -41,37 +41,37 @@ def format_touched(results: Sequence[Result]) -> str:
 
     The ratios are base / runner, the stores included.
     """
-    rows: list[str] = []
+    runners = list_runners(results[0], "fill")
+    rows = [["", *(head for one in runners for head in ("", one))]]
+    rows[0] += [f"base/{one}" for one in runners[1:]]
     for result in results:
-        runners, microseconds = list_runners(result, "fill"), result["pages"] / 1000
-        if not rows:
-            rows.append("us to fill, and with a store to each struct page behind that\n")
-            rows.append(f"{'':28}" + "".join(f"{runner:>19}" for runner in runners))
-            rows[-1] += "".join(f"{f'base/{one}':>20}" for one in runners[1:]) + "\n"
         name = f"{result['pages'] * 64 >> 10:>5} KiB, order {result['order']}"
         name += f"{'d' * result['deduplicated']}{', zeroed' * result['zeroed']}"
-        times = "".join(
-            f"{find_time(result, one, 'fill') * microseconds:10.1f}"
-            f"{find_time(result, one, 'touched') * microseconds:9.1f}"
+        times = [
+            f"{find_time(result, one, what) * (result['pages'] / 1000):.1f}"
             for one in runners
-        )
-        ratios = "".join(f"{find_ratio(result, 'base', one, 'touched'):>20}" for one in runners[1:])
-        rows.append(f"{name:28}{times}{ratios}\n")
-    return "".join(rows)
+            for what in ("fill", "touched")
+        ]
+        ratios = [find_ratio(result, "base", one, "touched") for one in runners[1:]]
+        rows.append([name, *times, *ratios])
+    return "us to fill, and with a store to each struct page behind that\n" + align_rows(rows)
 
 
 def format_table(samples: Samples) -> str:
-    touched = [result for result in samples["results"] if is_touched(result)]
-    others = [result for result in samples["results"] if not is_touched(result)]
+    touched = [result for result in samples["results"] if "zeroed" in result]
+    others = [result for result in samples["results"] if "zeroed" not in result]
     return format_races(name_race, {"results": others}) + format_touched(touched)
 
 
 def format_verdict(samples: Samples) -> str:
     """Return the last line: the largest device, all its orders that are not deduplicated."""
-    raced = [result for result in samples["results"] if not is_touched(result)]
-    largest = max(result["device_gib"] for result in raced)
+    results = samples["results"]
+    # Small memmaps are of no device.
+    largest = max(result.get("device_gib", 0) for result in results)
     some = [
-        result for result in raced if result["device_gib"] == largest and not result["deduplicated"]
+        result
+        for result in results
+        if result.get("device_gib") == largest and not result["deduplicated"]
     ]
     return format_gain("replay", some)
 

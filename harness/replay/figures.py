@@ -16,16 +16,7 @@ from harness.replay.bind import name_race as name_whole
 from harness.replay.boot import name_race
 from harness.replay.demotion import find_groups
 from harness.replay.parallel import find_cost, is_small
-from harness.replay.samples import (
-    RESULTS,
-    Result,
-    Samples,
-    find_ratio,
-    find_stolen,
-    find_time,
-    list_runners,
-    pool_results,
-)
+from harness.replay.samples import RESULTS, Result, Row, Samples, find_ratio, find_stolen, find_time
 
 # The runs that the tables show, by CPU.
 SAPPHIRE_RAPIDS = "Sapphire Rapids"
@@ -36,21 +27,17 @@ RUNS = {
         "parallel": "2026-11-22-sapphire-rapids-parallel",
         "demotion": "2026-11-22-sapphire-rapids-demotion",
     },
-    "Zen 3": dict.fromkeys(("replay", "parallel", "demotion", "copy"), "2026-11-24-zen-3")
+    "Zen 3": dict.fromkeys(("replay", "parallel", "demotion"), "2026-11-24-zen-3")
     | dict.fromkeys(("boot", "online"), "2026-11-24-zen-3-range"),
     ZEN_4: dict.fromkeys(("replay", "demotion"), "2026-11-25-zen-4")
     | dict.fromkeys(("boot", "online"), "2026-11-25-zen-4-boot")
     | {"copy": "2026-11-25-zen-4-copy", "bind": "2026-11-25-zen-4-bind"}
     | {"parallel": "2026-11-26-zen-4-parallel", "bench": "2026-11-25-zen-4-native"},
-    "Zen 5": dict.fromkeys(("replay", "boot", "parallel", "demotion", "copy"), "2026-11-23-zen-5"),
+    "Zen 5": dict.fromkeys(("replay", "boot", "parallel", "demotion"), "2026-11-23-zen-5"),
 }
-# What ran on Zen 4 in each configuration of the kernels.
-ZEN_4_RUNS = {"Debian's": "2026-11-25-zen-4", "the VM's": "2026-11-25-zen-4-vm"}
 # Two runs with v11 of Li Zhe's series as the peer.
-V11 = (ZEN_4, RESULTS / "2026-11-25-zen-4-v11", ("main", "main2"))
+V11 = (ZEN_4, "2026-11-25-zen-4-v11", ("main", "main2"))
 GIB = 100
-PAGES_PER_GIB = 2**18
-PAGES_PER_TIB = 2**10 * PAGES_PER_GIB
 ORDERS = {
     (0, False): "0 (nd_pmem)",
     (9, False): "9 (dax_pmem, 2 MiB)",
@@ -58,9 +45,7 @@ ORDERS = {
     (9, True): "9, deduplicated",
 }
 # Where small memmaps were raced with a series that streams them, too.
-TOUCHED = RESULTS / "2026-11-25-zen-4-streamed" / "replay.json"
-COPIES = {64: "64", 2**10: "1K", 2**12: "4K", 2**13: "8K", 2**16: "64K", 2**21: "2M"}
-Row = Sequence[str]
+STREAMED = "2026-11-25-zen-4-streamed"
 
 
 @functools.cache
@@ -72,10 +57,6 @@ def read_samples(folder: str, kind: str) -> Samples:
 
 def load(cpu: str, kind: str) -> Samples:
     return read_samples(RUNS[cpu][kind], kind)
-
-
-def list_cpus(kind: str) -> list[str]:
-    return [cpu for cpu, kinds in RUNS.items() if kind in kinds]
 
 
 def pick(results: Iterable[Result], **wanted: object) -> Result:
@@ -114,23 +95,6 @@ def list_bind() -> list[Row]:
             done = result["runs"][0][kernel]
             gain = find_ratio(result, "base", "series") if kernel == "series" else ""
             rows.append((what, kernel, *times, str(done["flushes"]), str(done["locks"]), gain))
-    return rows
-
-
-def list_bind_sizes() -> list[Row]:
-    """Return base / series and series / fill of whole binds by the size of the device."""
-    sizes = (128, 1024, 16 << 10, GIB << 10)
-    told = [f"{size >> 10} GiB" if size >> 10 else f"{size} MiB" for size in sizes]
-    rows: list[Row] = [("bind", *told, f"{told[-1]}, series / fill")]
-    results = load(ZEN_4, "bind")["results"]
-    for large in (one for one in results if one["mib"] == sizes[-1]):
-        wanted = {key: large[key] for key in ("order", "altmap", "init_on_alloc", "safe_ret")}
-        # A page of 1 GiB is larger than the smallest device.
-        found = [one for one in results if wanted.items() <= one.items()]
-        gains = {one["mib"]: find_ratio(one, "base", "series") for one in found}
-        _, what = name_whole(large).split(", ", 1)
-        over = find_ratio(large, "series", "limit")
-        rows.append((what, *(gains.get(size, "none") for size in sizes), over))
     return rows
 
 
@@ -216,7 +180,7 @@ def tell_gain(cpu: str, kind: str, wanted: Mapping[str, object]) -> str:
         return f"{today:.2f} -> {now:.2f} s: {today / now:.2f}x"
     result = find_one(cpu, kind, **wanted)
     # A deduplicated memmap has fewer struct pages.
-    written = PAGES_PER_TIB * result.get("pages", GIB * PAGES_PER_GIB) / GIB / PAGES_PER_GIB
+    written = result.get("pages", GIB * 2**18) * 2**10 / GIB
     # Those of a whole bind are ms for the device.
     scale = 2**20 / result["mib"] / 1e3 if kind == "bind" else written / 1e9
     today, now = (find_time(result, one) * scale for one in ("base", "series"))
@@ -255,57 +219,40 @@ def list_gains() -> list[Row]:
     return [("what", *RUNS), *rows]
 
 
-def list_times(what: str, raced: Iterable[tuple[str, str, Result]]) -> list[Row]:
-    """Return base, series and fill, and their ratios, of each CPU, WHAT and result."""
+def list_raced(kind: str, what: str, name: Callable[[Result], str]) -> list[Row]:
+    """Return base, series and fill, and their ratios, of the results that have a name, by CPU."""
     rows: list[Row] = [("CPU", what, "base", "series", "fill", "base / series", "series / fill")]
-    for cpu, name, result in raced:
-        times = tell_times(result, "base", "series", "limit")
-        gain, over = find_ratio(result, "base", "series"), find_ratio(result, "series", "limit")
-        rows.append((cpu, name, *times, gain, over))
+    for cpu in RUNS:
+        for result in load(cpu, kind)["results"] if kind in RUNS[cpu] else []:
+            if told := name(result):
+                times = tell_times(result, "base", "series", "limit")
+                pairs = ("base", "series"), ("series", "limit")
+                rows.append((cpu, told, *times, *(find_ratio(result, *pair) for pair in pairs)))
     return rows
 
 
-def list_large(names: Mapping[str, Samples]) -> list[Row]:
-    """Return the times of each order of the drivers, on the large device, by name of samples."""
-    raced = (
-        (name, told, pick(samples["results"], device_gib=GIB, order=order, deduplicated=shared))
-        for name, samples in names.items()
-        for (order, shared), told in ORDERS.items()
-    )
-    return list_times("order", raced)
-
-
 def list_replay() -> list[Row]:
-    return list_large({cpu: load(cpu, "replay") for cpu in RUNS})
+    """Return the times of each order of the drivers, on the large device."""
 
+    def name(result: Result) -> str:
+        order = result["order"], result["deduplicated"]
+        return ORDERS.get(order, "") * (result.get("device_gib") == GIB)
 
-def list_configs() -> list[Row]:
-    found = {name: read_samples(folder, "replay") for name, folder in ZEN_4_RUNS.items()}
-    head, *rows = list_large(found)
-    return [("configuration", *head[1:]), *rows]
+    return list_raced("replay", "order", name)
 
 
 def list_v11() -> list[Row]:
     """Return the times of v11 beside base and series, over the processes of both runs."""
     cpu, folder, runs = V11
-    results = pool_results([json.loads((folder / run / "replay.json").read_text()) for run in runs])
+    records = [read_samples(f"{folder}/{run}", "replay") for run in runs]
     rows: list[Row] = [("CPU", "order", "base", "v11", "series", "fill", "v11 / series")]
-    for (order, deduplicated), name in ORDERS.items():
-        result = pick(results, device_gib=GIB, order=order, deduplicated=deduplicated)
+    for (order, shared), name in ORDERS.items():
+        wanted = {"device_gib": GIB, "order": order, "deduplicated": shared}
+        found = [pick(record["results"], **wanted) for record in records]
+        result = {"runs": [run for one in found for run in one["runs"]]}
         times = tell_times(result, "base", "peer", "series", "limit")
         rows.append((cpu, name, *times, find_ratio(result, "peer", "series")))
     return rows
-
-
-def list_raced(kind: str, what: str, name: Callable[[Result], str]) -> list[Row]:
-    """Return the times of the results that have a name, on each CPU that a replay has run on."""
-    raced = (
-        (cpu, name(result), result)
-        for cpu in list_cpus(kind)
-        for result in load(cpu, kind)["results"]
-        if name(result)
-    )
-    return list_times(what, raced)
 
 
 def list_zones(what: str) -> list[Row]:
@@ -398,8 +345,8 @@ def list_small() -> list[Row]:
     return rows
 
 
-def list_demotion(order: int = 9) -> list[Row]:
-    """Return base / series of the copies, and of what is read after them.
+def list_demotion() -> list[Row]:
+    """Return base / series of the copies of 2 MiB, and of what is read after them.
 
     The columns of a size are the copy beside that much other data.
     """
@@ -408,46 +355,16 @@ def list_demotion(order: int = 9) -> list[Row]:
     rows: list[Row] = [("CPU", "copy", *beside, "fits", "larger", "copies read")]
     for cpu in RUNS:
         samples = load(cpu, "demotion")
-        # That run had a variant which is the series as it became, and no folios of 64 KiB.
-        old = cpu == SAPPHIRE_RAPIDS
-        if old and order != 9:
-            continue
-        runner = "movnti" if old else "series"
-        copy, *others = find_groups(samples, order, runner).values()
+        # That run had a variant which is the series as it became.
+        runner = "movnti" if cpu == SAPPHIRE_RAPIDS else "series"
+        copy, *others = find_groups(samples, 9, runner).values()
         large = [
             find_ratio(
-                pick(samples["results"], order=order, other_kib=size * 1024), "base", runner, "copy"
+                pick(samples["results"], order=9, other_kib=size * 1024), "base", runner, "copy"
             )
             for size in sizes
         ]
         rows.append((cpu, copy, *large, *others))
-    return rows
-
-
-def list_sizes(cpus: Iterable[str]) -> Iterable[tuple[str, list[Result]]]:
-    """Yield for some sizes, aligned and shifted, the name and what each CPU took."""
-    for size, name in COPIES.items():
-        for shifted in (False, True):
-            wanted = {"bytes": size + shifted, "shifted": 8 * shifted, "apart": None}
-            found = [find_one(cpu, "copy", **wanted) for cpu in cpus]
-            yield f"{name}{', shifted' * shifted}", found
-
-
-def tell_copy(result: Result) -> str:
-    return " -> ".join(tell_times(result, "memcpy", "memcpy_nt"))
-
-
-def list_copies() -> list[Row]:
-    cpus = list_cpus("copy")
-    told = [(name, *map(tell_copy, found)) for name, found in list_sizes(cpus)]
-    return [("bytes", *cpus), *told]
-
-
-def list_ways() -> list[Row]:
-    runners = list_runners(load(ZEN_4, "copy")["results"][0])
-    rows: list[Row] = [("bytes", *runners)]
-    for name, [result] in list_sizes([ZEN_4]):
-        rows.append((name, *tell_times(result, *runners)))
     return rows
 
 
@@ -458,15 +375,16 @@ def list_isolated() -> list[Row]:
         found = [
             find_one(ZEN_4, "copy", bytes=64, shifted=shift, apart=apart) for shift in (0, 8, 32)
         ]
-        rows.append((str(apart), *map(tell_copy, found)))
+        times = (" -> ".join(tell_times(one, "memcpy", "memcpy_nt")) for one in found)
+        rows.append((str(apart), *times))
     return rows
 
 
-def list_touched(order: int = 0, **wanted: bool) -> list[Row]:
+def list_touched() -> list[Row]:
     """Return what small memmaps take to fill, and with a store to each struct page behind that."""
     rows: list[Row] = [("memmap", "state", "base", "memcpy()", "memcpy_nt()")]
-    for result in json.loads(TOUCHED.read_text())["results"]:
-        if result["order"] != order or any(result[key] != wanted[key] for key in wanted):
+    for result in read_samples(STREAMED, "replay")["results"]:
+        if result["order"] or result["deduplicated"]:
             continue
         kib, microseconds = result["pages"] * 64 >> 10, result["pages"] / 1000
         times = [
@@ -480,8 +398,8 @@ def list_touched(order: int = 0, **wanted: bool) -> list[Row]:
 
 
 def list_zeroed() -> list[Row]:
-    """Return the rows of order 0 that were zeroed before, for a mail."""
-    return [(size, *times) for size, _, *times in list_touched(zeroed=True)]
+    """Return the rows of what was zeroed before, for a mail."""
+    return [(size, *times) for size, state, *times in list_touched() if state != "uncached"]
 
 
 def list_orders() -> list[Row]:

@@ -8,6 +8,8 @@ The program is that of `make replay`. It links the series' kernel/padata.o, so t
 the range. The works that padata queues run on threads of user space (replay/threads.c).
 """
 
+from collections.abc import Callable
+
 from harness.replay.device import PROGRAM
 from harness.replay.run import Replay
 from harness.replay.samples import Result, Samples, find_ratio, find_time, list_runners
@@ -37,36 +39,32 @@ def name_device(result: Result) -> str:
     return f"{result['device_mib']:>6} MiB, order {result['order']}{'d' * result['deduplicated']}"
 
 
-def format_small(result: Result) -> list[str]:
-    """Return two lines for a race of small devices: what a bind takes, and base / series."""
-    costs = ", ".join(f"{one} {find_cost(result, one):.2f}" for one in list_runners(result))
-    one, two = (find_ratio(result, f"base {threads}", f"series {threads}") for threads in (1, 2))
-    return [
-        f"{name_device(result)}, {result['devices']} devices, us for each: {costs}",
-        f"    base / series: one after another {one}, two at once {two}",
-    ]
-
-
 def format_table(samples: Samples) -> str:
-    """Return two lines for each race: the times, and what all CPUs gain.
+    """Return two lines for each race: the times, and what is gained.
 
-    The gain is that of the series, of the series split as much as possible, and of a fill.
+    For one device, that is what all CPUs gain: the series, the series split as much as possible, a
+    fill, and the series over base. For many small ones, it is base / series.
     """
     rows = []
     for result in samples["results"]:
-        if is_small(result):
-            rows += format_small(result)
-            continue
-        cpus = result["cpus"]
-        times = ", ".join(f"{one} {find_time(result, one):.2f}" for one in list_runners(result))
+        cpus, name, what = result["cpus"], name_device(result), f"{result['cpus']} threads, of 1"
+        find: Callable[[Result, str], float] = find_time
         gains = {
             "series": ("series 1", f"series {cpus}"),
             "split": ("series 1", f"split {cpus}"),
             "fill": ("fill 1", f"fill {cpus}"),
             "of base": ("base 1", f"series {cpus}"),
         }
-        told = ", ".join(f"{name} {find_ratio(result, *pair)}" for name, pair in gains.items())
-        rows += [f"{name_device(result)}: {times}", f"    {cpus} threads, of 1: {told}"]
+        if is_small(result):
+            name += f", {result['devices']} devices, us for each"
+            find, what = find_cost, "base / series"
+            gains = {
+                "one after another": ("base 1", "series 1"),
+                "two at once": ("base 2", "series 2"),
+            }
+        times = ", ".join(f"{one} {find(result, one):.2f}" for one in list_runners(result))
+        told = ", ".join(f"{one} {find_ratio(result, *pair)}" for one, pair in gains.items())
+        rows += [f"{name}: {times}", f"    {what}: {told}"]
     return "\n".join(rows) + "\n"
 
 

@@ -6,13 +6,12 @@ import itertools
 import json
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.bench.measure import run_bench
 from harness.bench.report import make_label
 from harness.core import Options, UserError, run_stage, say
-from harness.core.cache import replace
 from harness.core.cpu import describe_cpu
 from harness.replay.bind import BIND
 from harness.replay.boot import BOOT, ONLINE
@@ -76,17 +75,6 @@ def format_readme(all_samples: Mapping[str, Samples], failed: Sequence[str]) -> 
     return "\n".join(rows) + "\n"
 
 
-def write_results(
-    where: Path, folders: Iterable[Path], all_samples: Mapping[str, Samples], failed: Sequence[str]
-) -> None:
-    with replace(where) as new:
-        new.mkdir()
-        for folder in folders:
-            for file in folder.iterdir():
-                shutil.copy(file, new)
-        (new / "README.md").write_text(format_readme(all_samples, failed))
-
-
 def add_bench(options: Options, where: Path) -> None:
     folder = run_bench(options)
     shutil.copy(folder / "samples.json", where / "bench.json")
@@ -109,16 +97,16 @@ def run_record(
     where = choose_folder(results, name_folder(describe_cpu(), options.config, today))
     say(f"{len(replays)} replays, each written to {where} when it is done")
     done: dict[str, Samples] = {}
-    folders, failed = [], []
+    failed = []
     for replay in replays:
         try:
             done[replay.name] = run_replay(options, replay)
-            folders.append(replay.locate(options))
+            shutil.copytree(replay.locate(options), where, dirs_exist_ok=True)
         except UserError as error:
             say(f"{replay.name} failed, going on: {error}")
             failed.append(replay.name)
         if done:
-            write_results(where, folders, done, failed)
+            (where / "README.md").write_text(format_readme(done, failed))
     best, why = find_kvm(options.build)
     if best == "tcg":
         say(f"no make bench: {why}")

@@ -19,14 +19,12 @@ from harness.replay.build import Objects, Program
 from harness.replay.samples import Samples, describe_runs, find_stolen, merge_runs
 
 Words = Sequence[str]
+CACHE = Path("/sys/devices/system/cpu/cpu0/cache/index2/size")
 
 
 @dataclass(frozen=True)
 class Replay:
-    """A program, the words that compare and that race, and how its samples are told.
-
-    facts are read before the race, and become part of the samples.
-    """
+    """A program, the words that compare and that race, and how its samples are told."""
 
     name: str
     program: Program
@@ -35,7 +33,6 @@ class Replay:
     format_table: Callable[[Samples], str]
     format_verdict: Callable[[Samples], str]
     draw: Callable[[Samples, Path], None] | None = None
-    facts: Callable[[], Samples] = dict
     peer: bool = True
 
     def locate(self, options: Options) -> Path:
@@ -70,6 +67,11 @@ def run_races(program: Path, races: Sequence[Words], runs: int, folder: Path) ->
     return samples | {"results": merge_runs(results)}
 
 
+def read_cache(size: Path = CACHE) -> int:
+    """Return the KiB of the second-level cache, 0 where the system does not tell it."""
+    return int(size.read_text().strip().removesuffix("K")) if size.exists() else 0
+
+
 def describe_run(trees: Trees, kernel: Objects) -> Samples:
     """Return on what machine, from which sources, by which compiler and in which configuration."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -81,6 +83,7 @@ def describe_run(trees: Trees, kernel: Objects) -> Samples:
         "cpu": describe_cpu(),
         "cpus": len(os.sched_getaffinity(0)),
         "memory_gib": round(memory / 2**30),
+        "second_level_kib": read_cache(),
         "hypervisor": " hypervisor" in Path("/proc/cpuinfo").read_text(),
         "host_kernel": os.uname().release,
         "date": datetime.date.today().isoformat(),
@@ -119,7 +122,7 @@ def run_replay(options: Options, replay: Replay) -> Samples:
     peer = prepare_peer(options, trees.base.parent)
     made = replay.program.build(options, trees, peer=peer)
     kernel = replay.program.place(options, trees.series)
-    samples = describe_run(trees, kernel) | replay.facts()
+    samples = describe_run(trees, kernel)
     compared = ""
     for what, words in replay.checks.items():
         announce(what)

@@ -14,6 +14,7 @@ from harness.core import ROOT
 RESULTS = ROOT / "results"
 Result = dict[str, Any]
 Samples = dict[str, Any]
+Row = Sequence[str]
 
 
 def format_ratios(ratios: Sequence[float]) -> str:
@@ -36,26 +37,8 @@ def merge_runs(runs: Sequence[Sequence[Result]]) -> list[Result]:
     return merged
 
 
-def pool_results(records: Sequence[Samples]) -> list[Result]:
-    """Return the results of several records of one race as if their processes were of one."""
-    runs: list[list[Result]] = []
-    for record in records:
-        # What is the same in all processes of a record stands in the result itself.
-        split = [
-            [{key: result[key] for key in result if key != "runs"} | run for run in result["runs"]]
-            for result in record["results"]
-        ]
-        runs += [list(results) for results in zip(*split, strict=True)]
-    return merge_runs(runs)
-
-
 def list_runners(result: Result, what: str = "samples") -> list[str]:
     return list(result["runs"][0][what])
-
-
-def is_touched(result: Result) -> bool:
-    """Tell whether this is of a small memmap, which was written to once more at once."""
-    return "touched" in result["runs"][0]
 
 
 def find_times(result: Result, runner: str, what: str = "samples") -> list[float]:
@@ -87,8 +70,8 @@ def find_mean(results: Sequence[Result], over: str, under: str, what: str = "sam
     return format_ratios([statistics.geometric_mean(one) for one in ratios])
 
 
-def find_band(result: Result, runner: str, what: str = "samples") -> tuple[float, float, float]:
-    times = find_times(result, runner, what)
+def find_band(result: Result, runner: str) -> tuple[float, float, float]:
+    times = find_times(result, runner)
     return min(times), statistics.median(times), max(times)
 
 
@@ -107,10 +90,20 @@ def find_stolen(results: Sequence[Result]) -> float:
     return max(float((result | run)["stolen"]) for result in results for run in result["runs"])
 
 
-def format_gain(what: str, results: Sequence[Result]) -> str:
+def format_gain(what: str, results: Sequence[Result], limit: str = "limit") -> str:
     """Return the last line of a replay: both ratios, their geometric means over results."""
     faster, over = find_mean(results, "base", "series"), find_mean(results, "series", "limit")
-    return f"{what}: series is {faster} as fast as base, {over} the limit"
+    return f"{what}: series is {faster} as fast as base, {over} the {limit}"
+
+
+def align_rows(rows: Sequence[Row]) -> str:
+    """Return a table: the first column to the left, the others to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for first, *cells in rows:
+        told = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
+        lines.append("  ".join(["", first.ljust(widths[0]), *told]).rstrip())
+    return "".join(f"{line}\n" for line in lines)
 
 
 def format_races(name: Callable[[Result], str], samples: Samples) -> str:
@@ -118,17 +111,10 @@ def format_races(name: Callable[[Result], str], samples: Samples) -> str:
 
     The ratios are base / kernel and kernel / limit, each with the range over processes.
     """
-    rows: list[str] = []
-    width = max(len(name(result)) for result in samples["results"])
+    runners = list_runners(samples["results"][0])
+    pairs = [pair for one in runners[1:-1] for pair in (("base", one), (one, "limit"))]
+    rows = [["", *runners, *map("/".join, pairs)]]
     for result in samples["results"]:
-        runners = list_runners(result)
-        if not rows:
-            rows.append(f"{'':{width}}" + "".join(f"{runner:>10}" for runner in runners))
-            rows[0] += "".join(f"{f'base/{one}':>20}{f'{one}/limit':>20}" for one in runners[1:-1])
-        times = "".join(f"{find_time(result, runner):10.2f}" for runner in runners)
-        ratios = "".join(
-            f"{find_ratio(result, 'base', one):>20}{find_ratio(result, one, 'limit'):>20}"
-            for one in runners[1:-1]
-        )
-        rows.append(f"{name(result):{width}}{times}{ratios}")
-    return "\n".join(rows) + "\n"
+        times = [f"{find_time(result, runner):.2f}" for runner in runners]
+        rows.append([name(result), *times, *(find_ratio(result, *pair) for pair in pairs)])
+    return align_rows(rows)

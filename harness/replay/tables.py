@@ -10,16 +10,16 @@ first line. tests/unit/test_tables.py fails where one is not what the samples gi
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from harness.core import ROOT, Options, UserError, run_stage, say
 from harness.kernel.export import COVER, is_rfc, read_subject
 from harness.kernel.topics import SERIES, list_files, list_topics
 from harness.replay import figures
-from harness.replay.figures import BINDS, CHANGE, ZEROING, Row
+from harness.replay.figures import BINDS, CHANGE, ZEROING
 from harness.replay.plot import draw_races
-from harness.replay.samples import RESULTS
+from harness.replay.samples import RESULTS, Row, align_rows
 
 PICTURE = RESULTS / "replay.png"
 MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", re.S)
@@ -34,28 +34,24 @@ def list_patches() -> list[Row]:
     return rows
 
 
-MARKDOWN: dict[str, Callable[[], list[Row]]] = {
-    "gain": figures.list_gains,
-    "replay": figures.list_replay,
-    "configs": figures.list_configs,
-    "v11": figures.list_v11,
-    "boot": lambda: [*figures.list_zones("deferred"), *figures.list_zones("reserved")[1:]],
-    "threads": figures.list_threads,
-    "online": figures.list_online,
-    "parallel": figures.list_parallel,
-    "small": figures.list_small,
-    "demotion": figures.list_demotion,
-    "demotion-64k": lambda: figures.list_demotion(4),
-    "copies": figures.list_copies,
-    "isolated": figures.list_isolated,
-    "ways": figures.list_ways,
-    "touched": lambda: figures.list_touched(deduplicated=False),
-    "touched-shared": lambda: figures.list_touched(9, deduplicated=True),
-    "bind": figures.list_bind,
-    "bind-sizes": figures.list_bind_sizes,
-    "native": figures.list_native,
-    "topics": list_patches,
-}
+def list_markdown() -> dict[str, list[Row]]:
+    """Return the tables of the pages, by the names in their comments."""
+    return {
+        "gain": figures.list_gains(),
+        "replay": figures.list_replay(),
+        "v11": figures.list_v11(),
+        "boot": [*figures.list_zones("deferred"), *figures.list_zones("reserved")[1:]],
+        "threads": figures.list_threads(),
+        "online": figures.list_online(),
+        "parallel": figures.list_parallel(),
+        "small": figures.list_small(),
+        "demotion": figures.list_demotion(),
+        "isolated": figures.list_isolated(),
+        "touched": figures.list_touched(),
+        "bind": figures.list_bind(),
+        "native": figures.list_native(),
+        "topics": list_patches(),
+    }
 
 
 def format_markdown(rows: Sequence[Row]) -> str:
@@ -63,58 +59,40 @@ def format_markdown(rows: Sequence[Row]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in (head, ["---"] * len(head), *others))
 
 
-# The tables of mails: in which file, and what.
-MAILS: tuple[tuple[str, Callable[[], list[Row]]], ...] = (
-    ("zone-device-memmap/0000-*", lambda: figures.list_short(figures.list_replay())),
-    ("zone-device-memmap/0000-*", figures.list_v11),
-    ("zone-device-memmap/*-x86-string-Implement-*", figures.list_isolated),
-    (
-        "zone-device-memmap/*-mm-copy-the-ZONE_DEVICE-*",
-        lambda: figures.list_brief(figures.list_orders()),
-    ),
-    ("zone-device-memmap/*-mm-copy-the-ZONE_DEVICE-*", figures.list_zeroed),
-    ("parallel-memmap/0000-*", figures.list_wall_clock),
-    ("parallel-memmap/0000-*", lambda: figures.list_brief(figures.list_small())),
-    ("boot-memmap/0000-*", lambda: figures.list_short(figures.list_zones("deferred"))),
-    ("boot-memmap/0000-*", figures.list_threads),
-    ("boot-memmap/0002-*", figures.list_stores),
-    ("reserved-memmap/0000-*", lambda: figures.list_short(figures.list_zones("reserved"))),
-    ("reserved-memmap/0001-*", lambda: figures.list_short(figures.list_zones("reserved"))),
-    ("online-memmap/0000-*", lambda: figures.list_short(figures.list_online())),
-    ("demotion/0000-*", lambda: figures.list_brief(figures.list_demotion())),
-    ("demotion/*-mm-copy-huge-folios-*", lambda: figures.list_brief(figures.list_demotion())),
-    ("vmemmap/0000-*", figures.list_whole),
-    (
-        "vmemmap/*-mm-do-not-zero-*",
-        lambda: figures.list_part("populate", [*BINDS][:2], ZEROING),
-    ),
-    (
-        "vmemmap/*-Unmap-vmemmap-with-*",
-        lambda: figures.list_part("unmap", [*BINDS], CHANGE),
-    ),
-    (
-        "vmemmap/*-walk-verify-and-*",
-        lambda: figures.list_part("populate", [*BINDS][1:], CHANGE, locks=True),
-    ),
-)
-
-
-def format_plain(rows: Sequence[Row]) -> str:
-    """Return a table of a mail: the first column to the left, the others to the right."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = []
-    for first, *cells in rows:
-        told = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
-        lines.append("  ".join(["", first.ljust(widths[0]), *told]).rstrip())
-    return "".join(f"{line}\n" for line in lines)
+def list_mails() -> tuple[tuple[str, list[Row]], ...]:
+    """Return the tables of mails, and in which file each is."""
+    reserved = figures.list_short(figures.list_zones("reserved"))
+    demotion = figures.list_brief(figures.list_demotion())
+    return (
+        ("zone-device-memmap/0000-*", figures.list_short(figures.list_replay())),
+        ("zone-device-memmap/0000-*", figures.list_v11()),
+        ("zone-device-memmap/*-x86-string-Implement-*", figures.list_isolated()),
+        ("zone-device-memmap/*-mm-copy-the-*", figures.list_brief(figures.list_orders())),
+        ("zone-device-memmap/*-mm-copy-the-*", figures.list_zeroed()),
+        ("parallel-memmap/0000-*", figures.list_wall_clock()),
+        ("parallel-memmap/0000-*", figures.list_brief(figures.list_small())),
+        ("boot-memmap/0000-*", figures.list_short(figures.list_zones("deferred"))),
+        ("boot-memmap/0000-*", figures.list_threads()),
+        ("boot-memmap/0002-*", figures.list_stores()),
+        ("reserved-memmap/0000-*", reserved),
+        ("reserved-memmap/0001-*", reserved),
+        ("online-memmap/0000-*", figures.list_short(figures.list_online())),
+        ("demotion/0000-*", demotion),
+        ("demotion/*-mm-copy-huge-folios-*", demotion),
+        ("vmemmap/0000-*", figures.list_whole()),
+        ("vmemmap/*-mm-do-not-zero-*", figures.list_part("populate", [*BINDS][:2], ZEROING)),
+        ("vmemmap/*-Unmap-vmemmap-with-*", figures.list_part("unmap", [*BINDS], CHANGE)),
+        (
+            "vmemmap/*-walk-verify-and-*",
+            figures.list_part("populate", [*BINDS][1:], CHANGE, locks=True),
+        ),
+    )
 
 
 def fill_mail(text: str, rows: Sequence[Row]) -> str:
     """Return the mail with the table that begins as rows made anew; Raises UserError without it."""
     head = " +".join(re.escape(cell) for cell in rows[0])
-    filled, found = re.subn(
-        rf"^ +{head}\n(?: .+\n)*", lambda _: format_plain(rows), text, flags=re.M
-    )
+    filled, found = re.subn(rf"^ +{head}\n(?: .+\n)*", lambda _: align_rows(rows), text, flags=re.M)
     if found != 1:
         raise UserError(
             f"{found} tables begin with {' '.join(rows[0])!r}, not one: write that line"
@@ -125,14 +103,15 @@ def fill_mail(text: str, rows: Sequence[Row]) -> str:
 def make_tables() -> dict[Path, str]:
     """Return what each file with a table has to hold."""
     made = {}
+    markdown = list_markdown()
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         if MARKED.search(text := page.read_text()):
             made[page] = MARKED.sub(
-                lambda found: f"{found[1]}{format_markdown(MARKDOWN[found[2]]())}{found[3]}", text
+                lambda found: f"{found[1]}{format_markdown(markdown[found[2]])}{found[3]}", text
             )
-    for name, rows in MAILS:
+    for name, rows in list_mails():
         [mail] = SERIES.glob(name)
-        made[mail] = fill_mail(made.get(mail) or mail.read_text(), rows())
+        made[mail] = fill_mail(made.get(mail) or mail.read_text(), rows)
     return made
 
 
@@ -145,7 +124,7 @@ def write_tables(_: Options) -> None:
             say(f"{file.relative_to(ROOT)}: written")
     if mails:
         return
-    draw_races({cpu: figures.load(cpu, "replay") for cpu in figures.list_cpus("replay")}, PICTURE)
+    draw_races({cpu: figures.load(cpu, "replay") for cpu in figures.RUNS}, PICTURE)
 
 
 if __name__ == "__main__":
