@@ -11,10 +11,9 @@
 
 #define MAX_REPORTS	20
 
-unsigned long nr_compared;
 static struct comparison how;
 static unsigned char *snapshot, *state_snapshot;
-static unsigned long nr_reports, nr_entries, nr_bytes;
+static unsigned long nr_compared, nr_reports, nr_entries, nr_bytes;
 static unsigned long nr_differing[MAX_KERNELS];	/* cases */
 
 void compare_open(unsigned long pages, const struct comparison *comparison)

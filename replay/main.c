@@ -5,21 +5,20 @@
 
 #include "userspace.h"
 
-unsigned long read_argument(const char *text)
+unsigned long read_word(int nr, char **words, int which, unsigned long missing)
 {
-	char *end;
-	unsigned long n = strtoul(text, &end, 0);
+	char *text, *end;
+	unsigned long n;
 
+	if (which >= nr)
+		return missing;
+	text = words[which];
+	n = strtoul(text, &end, 0);
 	if (!*text || *end || *text == '-') {
 		fputs(usage, stderr);
 		die("\"%s\" is no number", text);
 	}
 	return n;
-}
-
-unsigned long read_word(int nr, char **words, int which, unsigned long missing)
-{
-	return which < nr ? read_argument(words[which]) : missing;
 }
 
 unsigned long read_within(int nr, char **words, int which, unsigned long missing,
@@ -32,18 +31,16 @@ unsigned long read_within(int nr, char **words, int which, unsigned long missing
 	return n;
 }
 
-unsigned int read_rounds(int nr, char **words, int which)
-{
-	return read_within(nr, words, which, 15, MAX_ROUNDS, "rounds:");
-}
-
 static void print_info(void)
 {
-	describe_program();
-	printf("kernels:");
+	printf("struct page of %u bytes", layout->page_struct_size);
+	if (layout->has_mask)
+		printf(", compound_info is a %s", layout->has_mask() ? "mask" : "pointer");
+	printf("%s%s\nkernels:", layout->can_check ? ", with check_pages=" : "",
+	       layout->can_trace ? ", with the page_ref_set tracepoint" : "");
 	for (unsigned int i = 0; i < nr_kernels; i++)
 		printf(" %s", kernels[i].name);
-	printf("%s\n", layout->can_trace ? ", with the page_ref_set tracepoint" : "");
+	printf("\n");
 }
 
 int run_command(int nr, char **words)

@@ -3,10 +3,10 @@
 #include <linux/memremap.h>
 
 /* @used: pages of the altmap that hold a memmap */
-static void make_pgmap(const struct replay_case *c, enum memory_type type, unsigned long used)
+static void make_pgmap(const struct replay_case *c, unsigned long used)
 {
 	const struct dev_pagemap pgmap = {
-		.type = type,
+		.type = c->type ?: c->order ? MEMORY_DEVICE_GENERIC : MEMORY_DEVICE_FS_DAX,
 		.flags = c->altmap ? PGMAP_ALTMAP_VALID : 0,
 		.vmemmap_shift = c->order,
 		.nr_range = 1,

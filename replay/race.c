@@ -21,20 +21,21 @@ static void write_samples(FILE *json, const struct race *race, unsigned int figu
 	fprintf(json, "}%s", race->figures[figure + 1] ? ", " : "}");
 }
 
-int run_race(const struct race *race, const char *file)
+int run_race(struct race *race, int nr, char **words)
 {
-	double *samples = map_at(0, sizeof(double) * race->rounds * race->nr_runners * MAX_FIGURES);
-	FILE *json = file ? fopen(file, "w") : stdout;
+	FILE *json = nr > 1 ? fopen(words[1], "w") : stdout;
+	double *samples;
 
+	race->rounds = read_within(nr, words, 0, 15, 1000, "rounds:");
+	samples = map_at(0, sizeof(double) * race->rounds * race->nr_runners * MAX_FIGURES);
 	if (!json)
-		die("cannot write %s: choose another file", file);
+		die("cannot write %s: choose another file", words[1]);
 	crash_context = "race";
 	fprintf(json, "{\"unit\": \"%s\",\n", race->unit);
 	if (race->alternatives)
 		fprintf(json, "\"alternatives\": \"%s\",\n", race->alternatives);
 	fprintf(json, "\"results\": [");
 	for (unsigned int row = 0; row < race->nr_rows; row++) {
-		retakes = (struct retakes) { };
 		if (race->start_row)
 			race->start_row(row);
 		/* Whatever drifts during a round must not always hit the same one: rotate. */
@@ -48,9 +49,6 @@ int run_race(const struct race *race, const char *file)
 			}
 		fprintf(json, "%s\n{", row ? "," : "");
 		race->write_row(json, row);
-		if (retakes.runs)
-			fprintf(json, "\"retaken\": %u, \"disturbed\": %u, ", retakes.retaken,
-				retakes.disturbed);
 		for (unsigned int i = 0; race->figures[i]; i++)
 			write_samples(json, race, i, samples);
 	}

@@ -15,7 +15,7 @@ struct replay_case {
 	unsigned long reserve;		/* altmap: pages kept by the driver */
 	unsigned long offset;		/* altmap: pages holding the memmap */
 	unsigned int altmap;		/* is there an altmap? */
-	unsigned int type;		/* enum memory_type, as in replay_side.types */
+	unsigned int type;		/* as in replay_side.types; 0: that of an order */
 	unsigned int order;		/* pgmap->vmemmap_shift */
 	unsigned int early;		/* enum replay_early */
 	unsigned int node;
@@ -45,6 +45,9 @@ struct replay_layout {
 	unsigned int nr_nodes;
 	unsigned int nr_cpus;		/* at most */
 	unsigned int can_trace;		/* page_ref_set can be switched on */
+	unsigned int can_check;		/* check_pages can be switched on */
+	/* Whether compound_info holds a mask. */
+	bool (*has_mask)(void);
 };
 
 /* One kernel: its layout, and its code. */
@@ -53,8 +56,6 @@ struct replay_side {
 	/* Fields that come before those of the layout; the first match names a byte. */
 	const struct replay_field *fields;
 	const char *const *types;	/* names from 1 on, up to a NULL */
-	/* Whether compound_info holds a mask. */
-	bool (*has_mask)(void);
 	/* Where pfn 0's entry would lie; a multiple of 1 GiB. */
 	void (*place)(void *pfn0);
 	/* Makes the pgmap of a case, and its sections. */

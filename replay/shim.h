@@ -102,6 +102,8 @@ static const struct replay_field page_fields[] = {
 	PAGE_FIELD(kmsan_origin),
 #endif
 	{ }
+	.can_check = !IS_ENABLED(CONFIG_JUMP_LABEL),
+	.has_mask = compound_info_has_mask,
 };
 
 static const struct replay_layout layout = {

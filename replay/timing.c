@@ -2,7 +2,6 @@
 /* What a race needs: a clock, the limit, and how much memory there is. */
 #define _GNU_SOURCE
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -11,8 +10,6 @@
 #endif
 
 #include "userspace.h"
-
-#define MAX_TAKES	20
 
 void stay_on_cpu(void)
 {
@@ -23,74 +20,23 @@ void stay_on_cpu(void)
 	sched_setaffinity(0, sizeof(cpus), &cpus);
 }
 
-double cpu_time(void)
+static double read_clock(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	clock_gettime(clock, &t);
 	return t.tv_sec * 1e9 + t.tv_nsec;
 }
 
-/* What the hypervisor has taken from a CPU, or else from all of them, in ticks of 10 ms. */
-static unsigned long stolen_ticks(int cpu)
+double cpu_time(void)
 {
-	char name[16], times[256];
-	unsigned long stolen;
-
-	snprintf(name, sizeof(name), cpu < 0 ? "cpu " : "cpu%d ", cpu);
-	proc_value("/proc/stat", name, times, sizeof(times));
-	/* user nice system idle iowait irq softirq steal: proc_stat(5) */
-	if (sscanf(times, "%*u %*u %*u %*u %*u %*u %*u %lu", &stolen) != 1)
-		return 0;
-	return stolen;
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
-struct retakes retakes;
-
-double wall_clock(unsigned int threads, void (*before)(void), void (*run)(void))
+double wall_time(void)
 {
-	struct timespec start, end;
-	unsigned int takes = 0;
-	unsigned long stolen;
-
-	do {
-		int used;
-
-		before();
-		used = threads > 1 ? -1 : sched_getcpu();
-		stolen = stolen_ticks(used);
-		clock_gettime(CLOCK_MONOTONIC, &start);
-		run();
-		clock_gettime(CLOCK_MONOTONIC, &end);
-		stolen = stolen_ticks(used) - stolen;
-	} while (++takes < MAX_TAKES && stolen);
-	retakes.runs++;
-	retakes.retaken += takes - 1;
-	retakes.disturbed += !!stolen;
-	return (end.tv_sec - start.tv_sec) * 1e9 + end.tv_nsec - start.tv_nsec;
+	return read_clock(CLOCK_MONOTONIC);
 }
-
-#ifdef __x86_64__
-static volatile unsigned long nr_steps;
-
-static void count_step(int signal)
-{
-	nr_steps++;
-}
-
-unsigned long count_instructions(void (*run)(void))
-{
-	const struct sigaction action = { .sa_handler = count_step };
-
-	sigaction(SIGTRAP, &action, NULL);
-	nr_steps = 0;
-	/* The trap flag: SIGTRAP behind each instruction. */
-	asm volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
-	run();
-	asm volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
-	return nr_steps;
-}
-#endif
 
 void proc_value(const char *path, const char *key, char *value, size_t size)
 {

@@ -28,19 +28,14 @@ extern const struct command commands[];	/* up to one without a name */
 extern const char usage[];
 /* What a program does once it knows its kernels. */
 void prepare_kernels(void);
-/* One line about the program's kernels. */
-void describe_program(void);
 
 /* main.c */
 int run_command(int nr, char **words);
 /* A number of the command line; @missing if there is no such word. Else prints usage and dies. */
-unsigned long read_argument(const char *text);
 unsigned long read_word(int nr, char **words, int which, unsigned long missing);
 /* The same from 1 to @most; @what is what the message says. */
 unsigned long read_within(int nr, char **words, int which, unsigned long missing,
 			  unsigned long most, const char *what);
-/* Of a race */
-unsigned int read_rounds(int nr, char **words, int which);
 
 /* kernels.c: the linked kernels, the base first, and the base's layout */
 #define MAX_KERNELS	4
@@ -89,7 +84,6 @@ struct comparison {
 /* For ranges of so many pages */
 void compare_open(unsigned long pages, const struct comparison *comparison);
 void compare(const struct replay_case *c, const char *name);
-extern unsigned long nr_compared;
 /* Prints it; 1 if a kernel that may not differ from the base does so, else 0. */
 int compare_summary(void);
 
@@ -144,19 +138,10 @@ void threads_share(unsigned int threads, unsigned long nr, void (*piece)(unsigne
 void stay_on_cpu(void);
 /* CPU time in ns: what else runs on the machine shall not count. */
 double cpu_time(void);
-/*
- * ns of wall clock that @run takes. That includes what other guests of the machine use: a run
- * during which the hypervisor took a tick from a CPU in use is done again, behind @before.
- */
-double wall_clock(unsigned int threads, void (*before)(void), void (*run)(void));
-/* Of a row of a race: what was timed so, done again, and kept in spite of such ticks. */
-extern struct retakes {
-	unsigned int runs, retaken, disturbed;
-} retakes;
+/* ns of wall clock, for several threads. That includes what other guests of the machine use. */
+double wall_time(void);
 /* What is behind KEY in the first line of a file in /proc that begins so; "" if none does. */
 void proc_value(const char *path, const char *key, char *value, size_t size);
-/* How many instructions of user space @run executes, on x86-64: one step at a time. */
-unsigned long count_instructions(void (*run)(void));
 /* The limit: a bare non-temporal fill; stream_end() orders it. */
 void stream(unsigned char *start, unsigned long bytes);
 void stream_end(void);
@@ -165,7 +150,6 @@ unsigned long fitting_gib(unsigned long wanted, unsigned long share, unsigned lo
 double median(double *values, unsigned int n);
 
 /* race.c: the runners take turns; the samples become JSON */
-#define MAX_ROUNDS	1000
 #define MAX_FIGURES	4
 
 struct race {
@@ -181,8 +165,8 @@ struct race {
 	void (*time_one)(unsigned int row, unsigned int runner, double *figures);
 };
 
-/* Writes the samples to @file, or to stdout where it is NULL. */
-int run_race(const struct race *race, const char *file);
+/* The words are the rounds, and the file for the samples; without one, stdout. */
+int run_race(struct race *race, int nr, char **words);
 /* The kernels, and behind them "limit". */
 const char *name_kernel(unsigned int runner);
 

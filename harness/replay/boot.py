@@ -68,8 +68,9 @@ def name_race(result: Result) -> str:
 def compare(what: str, cases: int) -> dict[str, Sequence[str]]:
     """Return how to compare what the program calls WHAT, with so many random cases."""
     return {
-        f"comparing memmaps and free lists byte for byte, {what}": ["matrix", what],
-        f"comparing those of random cases, {what}": ["random", what, "0", str(cases), "1"],
+        f"comparing memmaps and free lists of random cases byte for byte, {what}": [
+            *("random", what, "0", str(cases), "1")
+        ]
     }
 
 

@@ -16,7 +16,7 @@ from harness.replay.samples import Result, Samples, find_ratio, find_time, list_
 
 # More than the machine has, so that threads also wait for each other.
 THREADS = (2, 3, 8)
-RANDOM_CASES = "3000"
+RANDOM_CASES = "10000"
 SIZES = (128, 256, 512, 1024, 2048, 4096)
 
 
@@ -86,13 +86,10 @@ PARALLEL = Replay(
     PROGRAM,
     {"comparing the memmaps of two devices at once": ["beside", "random", RANDOM_CASES, "1"]}
     | {
-        f"comparing the memmaps of {threads} threads, {words[0]}": [
-            "threads",
-            str(threads),
-            *words,
+        f"comparing the memmaps of {threads} threads": [
+            *("threads", str(threads), "random", RANDOM_CASES, "1")
         ]
         for threads in THREADS
-        for words in (["matrix"], ["random", RANDOM_CASES, "1"])
     },
     # MiB of the device, orders (d: deduplicated), rounds of each process.
     (

@@ -58,11 +58,6 @@ void prepare_kernels(void)
 	write_returns(false);
 }
 
-void describe_program(void)
-{
-	printf("struct page of %u bytes\n", layout->page_struct_size);
-}
-
 /* A device of so many MiB, and RAM in plenty; @altmap as --map=dev. */
 static struct bind_case make_case(unsigned long mib, unsigned int order, bool altmap)
 {
@@ -260,7 +255,6 @@ static int race_bind(int nr, char **words)
 	struct race race = {
 		.unit = "ms of CPU time for a bind and an unbind",
 		.nr_runners = nr_kernels + 1,
-		.rounds = read_rounds(nr, words, 1),
 		.figures = { "samples", "populate", "fill", "unmap" },
 		.name_runner = name_kernel,
 		.start_row = start_row,
@@ -282,7 +276,7 @@ static int race_bind(int nr, char **words)
 	window_open((BIND_RAM_PFN - BIND_DEVICE_PFN + rows[0].c.ram_pages) *
 		    layout->page_struct_size);
 	window_place(BIND_DEVICE_PFN);
-	return run_race(&race, nr > 2 ? words[2] : NULL);
+	return run_race(&race, nr - 1, words + 1);
 }
 
 const struct command commands[] = {

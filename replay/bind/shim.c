@@ -177,8 +177,7 @@ static void prepare(const struct bind_case *c, void *where)
 	free_ram(c);
 	memset(&vm_event_states, 0, sizeof(vm_event_states));
 	memset(&counts, 0, sizeof(counts));
-	make_pgmap((const struct replay_case *)c,
-		   c->order ? MEMORY_DEVICE_GENERIC : MEMORY_DEVICE_FS_DAX, 0);
+	make_pgmap((const struct replay_case *)c, 0);
 }
 
 static void free_section(unsigned long pfn)

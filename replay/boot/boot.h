@@ -51,7 +51,6 @@ struct boot_side {
 	unsigned long block_pages;	/* of MAX_PAGE_ORDER */
 	unsigned long pageblock_pages;
 	unsigned int zones[2];		/* ZONE_NORMAL, ZONE_MOVABLE */
-	unsigned int can_check;		/* check_pages can be switched on */
 	unsigned long lru;		/* where a struct page has its list head */
 };
 

@@ -10,73 +10,54 @@
 #define MAX_ROWS	16
 
 static struct boot_case rows[MAX_ROWS];
-static unsigned int nr_rows, row_threads[MAX_ROWS];
+static unsigned int nr_rows;
+static unsigned int row_threads[MAX_ROWS];	/* 0: by CPU time, one */
 
-/* What is timed. */
-static struct {
-	const struct boot_case *c;
-	const struct boot_side *side;	/* NULL: the fill */
-	unsigned int threads;		/* 0: by CPU time, one */
-} running;
-
+/* What is filled, in so many pieces */
+static const struct boot_case *filled;
 static unsigned int pieces;
 
 static void fill_piece(unsigned long i)
 {
-	unsigned long all = running.c->nr_pages, from = all * i / pieces;
-	unsigned long to = all * (i + 1) / pieces;
+	unsigned long all = filled->nr_pages, from = all * i / pieces, to = all * (i + 1) / pieces;
 
-	stream(entry(running.c->start_pfn + from), (to - from) * layout->page_struct_size);
+	stream(entry(filled->start_pfn + from), (to - from) * layout->page_struct_size);
 	stream_end();
 }
 
-static void fill(unsigned int threads)
+static void fill(const struct boot_case *c, unsigned int threads)
 {
-	pieces = threads ? threads * PIECES : 1;
+	filled = c;
+	pieces = threads * PIECES;
 	threads_share(threads, pieces, fill_piece);
-}
-
-static void before_run(void)
-{
-	const struct boot_side *side = running.side ? : boot_side(&kernels[0]);
-
-	/* Every run starts alike, with hardly any of the memmap in a cache. */
-	fill(0);
-	for (unsigned int i = 0; running.threads && i < nr_kernels; i++)
-		kernels[i].side->set_cpus(running.threads, 0);
-	side->prepare(running.c, boot_state);
-}
-
-static void run_runner(void)
-{
-	if (running.side)
-		running.side->run(running.c);
-	else
-		fill(running.threads);
 }
 
 static void time_one(unsigned int row, unsigned int runner, double *figures)
 {
-	unsigned long pages = rows[row].nr_pages, freed = pages;
+	const struct boot_side *side = runner < nr_kernels ? boot_side(&kernels[runner]) : NULL;
+	const struct boot_case *c = &rows[row];
+	unsigned int threads = row_threads[row];
+	unsigned long freed = c->nr_pages;
 	double ns;
 
-	running.c = &rows[row];
-	running.threads = row_threads[row];
-	running.side = runner < nr_kernels ? boot_side(&kernels[runner]) : NULL;
-	if (running.threads) {
-		ns = wall_clock(running.threads, before_run, run_runner);
-		/* Whatever the threads did to each other, all memory is free. */
-		if (running.side)
-			freed = running.side->walk(running.c);
-		if (freed != pages)
-			die("%s freed %lu pages of %lu", crash_kernel, freed, pages);
-	} else {
-		before_run();
-		ns = cpu_time();
-		run_runner();
-		ns = cpu_time() - ns;
-	}
-	*figures = ns / pages;
+	/* Every run starts alike, with hardly any of the memmap in a cache. */
+	fill(c, 1);
+	if (side && threads)
+		side->side.set_cpus(threads, 0);
+	if (side)
+		side->prepare(c, boot_state);
+	ns = threads ? wall_time() : cpu_time();
+	if (side)
+		side->run(c);
+	else
+		fill(c, threads ?: 1);
+	ns = (threads ? wall_time() : cpu_time()) - ns;
+	/* Whatever the threads did to each other, all memory is free. */
+	if (side && threads)
+		freed = side->walk(c);
+	if (freed != c->nr_pages)
+		die("%s freed %lu pages of %lu", crash_kernel, freed, c->nr_pages);
+	*figures = ns / c->nr_pages;
 }
 
 static void write_row(FILE *json, unsigned int row)
@@ -104,14 +85,12 @@ static void add_row(enum boot_what what, unsigned long gib, unsigned long block_
 	};
 }
 
-/* The words are ROUNDS and JSON. */
 static int run_rows(const char *unit, unsigned long gib, int nr, char **words)
 {
-	const struct race race = {
+	struct race race = {
 		.unit = unit,
 		.nr_rows = nr_rows,
 		.nr_runners = nr_kernels + 1,
-		.rounds = read_rounds(nr, words, 0),
 		.figures = { "samples" },
 		.name_runner = name_kernel,
 		.write_row = write_row,
@@ -120,7 +99,7 @@ static int run_rows(const char *unit, unsigned long gib, int nr, char **words)
 
 	window_open((gib * GIB >> layout->page_shift) * layout->page_struct_size);
 	window_place(START_PFN);
-	return run_race(&race, nr > 1 ? words[1] : NULL);
+	return run_race(&race, nr, words);
 }
 
 static unsigned long read_zone(int nr, char **words, int which)
@@ -156,23 +135,4 @@ int race_threads(int nr, char **words)
 	row_threads[nr_rows] = all;
 	add_row(BOOT_DEFERRED, gib, 0);
 	return run_rows("ns of wall clock per struct page", gib, nr - 1, words + 1);
-}
-
-/* Of a section. */
-int count_boot(int nr, char **words)
-{
-	enum boot_what what = read_what(nr, words);
-
-	add_row(what, 1, what == BOOT_ONLINE ? 128 : 0);
-	rows[0].nr_pages = 128 * MIB >> layout->page_shift;
-	window_open(rows[0].nr_pages * layout->page_struct_size);
-	window_place(START_PFN);
-	running.c = &rows[0];
-	for (unsigned int i = 0; i < nr_kernels; i++) {
-		running.side = boot_side(&kernels[i]);
-		before_run();
-		printf("%s, %s: %.2f\n", boot_name(what), kernels[i].name,
-		       (double)count_instructions(run_runner) / rows[0].nr_pages);
-	}
-	return 0;
 }

@@ -293,6 +293,5 @@ struct boot_side replay_side = {
 	.block_pages = MAX_ORDER_NR_PAGES,
 	.pageblock_pages = pageblock_nr_pages,
 	.zones = { ZONE_NORMAL, ZONE_MOVABLE },
-	.can_check = !IS_ENABLED(CONFIG_JUMP_LABEL),
 	.lru = offsetof(struct page, lru),
 };

@@ -2,7 +2,7 @@
 /*
  * The user-space half of the boot replay. It shares with the replay what knows
  * nothing of a case. Calls go one way:
- * main -> check, race -> the shared half.
+ * main -> race -> the shared half.
  */
 #ifndef REPLAY_BOOT_USERSPACE_H
 #define REPLAY_BOOT_USERSPACE_H
@@ -28,12 +28,8 @@ extern void *boot_state;
 /* What WHAT is, the first word */
 enum boot_what read_what(int nr, char **words);
 
-/* The commands. check.c: 1 if a kernel does not do as the base, else 0 */
-int check_cases(int nr, char **words);
-/* race.c */
+/* race.c: the commands */
 int race_boot(int nr, char **words);
-/* Prints the instructions per struct page. */
-int count_boot(int nr, char **words);
 /* Deferred initialisation by one thread, two, four... and one for each CPU, by wall clock. */
 int race_threads(int nr, char **words);
 

@@ -57,13 +57,6 @@ void prepare_kernels(void)
 	}
 }
 
-void describe_program(void)
-{
-	for (unsigned int i = 0; i < nr_routines; i++)
-		printf("%s%s", i ? ", " : "", routines[i].name);
-	printf("\nalternatives: %s\n", *alternatives ? alternatives : "none");
-}
-
 static const char *name_routine(unsigned int runner)
 {
 	return routines[runner].name;
@@ -185,7 +178,6 @@ static int run_copy_race(int nr, char **words)
 		.unit = "ns of CPU time per 64 bytes",
 		.alternatives = alternatives,
 		.nr_runners = nr_routines,
-		.rounds = read_rounds(nr, words, 1),
 		.figures = { "samples" },
 		.name_runner = name_routine,
 		.write_row = write_row,
@@ -198,7 +190,7 @@ static int run_copy_race(int nr, char **words)
 	if (room < 4 * MAX_COPY)
 		die("a race takes MiB: %lu or more", 4 * MAX_COPY / MIB);
 	stay_on_cpu();
-	return run_race(&race, nr > 2 ? words[2] : NULL);
+	return run_race(&race, nr - 1, words + 1);
 }
 
 const struct command commands[] = {

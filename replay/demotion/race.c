@@ -15,8 +15,8 @@
 #define MAX_BATCH	32		/* folios */
 /* Up to 64 MiB are copied in a round, and up to 512 MiB read. */
 #define BATCHES(order, kib) min_of(64 * MIB / PAGE / BATCH_PAGES(order), \
-				   (kib) ? 512 * 1024 / (kib) : MAX_ROUNDS)
-#define MAX_BATCHES	MAX_ROUNDS
+				   (kib) ? 512 * 1024 / (kib) : MAX_BATCHES)
+#define MAX_BATCHES	1000
 
 static const unsigned int orders[] = { 0, 4, 9 };
 #define NR_ORDERS	(sizeof(orders) / sizeof(*orders))
@@ -109,11 +109,10 @@ static void write_row(FILE *json, unsigned int row)
 int race_copies(int nr, char **words)
 {
 	unsigned long gib = read_within(nr, words, 0, 4, 256, "a race takes GiB:");
-	const struct race race = {
+	struct race race = {
 		.unit = "ns of CPU time: copy per page of 4 KiB, read per line of 64 bytes",
 		.nr_rows = NR_ORDERS * NR_OTHERS,
 		.nr_runners = nr_kernels,
-		.rounds = read_rounds(nr, words, 1),
 		.figures = { "copy", "read" },
 		.name_runner = name_kernel,
 		.write_row = write_row,
@@ -129,5 +128,5 @@ int race_copies(int nr, char **words)
 	if (!other)
 		die("out of memory for the other data");
 	memset(other, 1, others[NR_OTHERS - 2] * 1024);
-	return run_race(&race, nr > 2 ? words[2] : NULL);
+	return run_race(&race, nr - 1, words + 1);
 }

@@ -5,11 +5,9 @@
 #include "userspace.h"
 
 const char usage[] =
-"usage: replay matrix                        compare the memmaps byte for byte\n"
-"       replay random [CASES [SEED]]         the same for random cases\n"
-"       replay case KEY=VALUE,...            compare one case, as printed by the others\n"
+"usage: replay random [CASES [SEED [FIRST]]] compare the memmaps of random cases byte for byte\n"
 "       replay race [GIB [ORDERS [ROUNDS [JSON]]]]\n"
-"                                            time a device of GIB GiB, 0-18 or 0,9,9d,\n"
+"                                            time a device of GIB GiB; ORDERS is 0,9,9d,\n"
 "                                            where d stands for a deduplicated memmap;\n"
 "                                            the samples go to the file JSON\n"
 "       replay touch [ORDERS [ROUNDS [JSON]]]\n"
@@ -57,28 +55,19 @@ static int run_beside(int nr, char **words)
 }
 
 const struct command commands[] = {
-	{ "matrix", 0, check_matrix },
-	{ "random", 2, check_random },
-	{ "case", 1, check_one },
+	{ "random", 3, check_random },
 	{ "race", 4, race_device },
 	{ "touch", 3, race_touch },
 	{ "parallel", 4, race_threads },
 	{ "devices", 5, race_devices },
-	{ "beside", 5, run_beside },
-	{ "threads", 4, run_threads },
-	{ "idle", 4, run_threads },
-	{ "few", 4, run_threads },
+	{ "beside", 6, run_beside },
+	{ "threads", 5, run_threads },
+	{ "idle", 5, run_threads },
+	{ "few", 5, run_threads },
 	{ }
 };
 
 void prepare_kernels(void)
 {
 	use_threads(1);
-}
-
-void describe_program(void)
-{
-	printf("struct page of %u bytes, compound_info is a %s, sections of %lu pages\n",
-	       layout->page_struct_size, kernels[0].side->has_mask() ? "mask" : "pointer",
-	       layout->pages_per_section);
 }

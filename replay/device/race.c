@@ -3,6 +3,7 @@
  * Speed of one thread: every kernel and, as the limit, a bare non-temporal fill of
  * the same bytes, in turn over the same memory.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -12,33 +13,24 @@
 
 struct raced_device device;
 struct replay_case call;
-static double first_touch[MAX_KERNELS + 1];
 
 void read_orders(const char *text)
 {
-	char copy[64], *rest = copy, *part;
+	while (*text) {
+		char *end;
+		unsigned long order = strtoul(text, &end, 10);
+		bool deduplicated = *end == 'd';
 
-	if (snprintf(copy, sizeof(copy), "%s", text) >= (int)sizeof(copy))
-		die("\"%s\" is too long a list of orders", text);
-	while ((part = strsep(&rest, ","))) {
-		char *dash = strchr(part, '-'), *d = strchr(part, 'd');
-		unsigned long first, last;
-
-		if (dash)
-			*dash = 0;
-		if (d && !d[1])
-			*d = 0;
-		first = read_argument(part);
-		last = dash ? read_argument(dash + 1) : first;
-		if (last > layout->max_order || first > last)
-			die("orders go from 0 to %u", layout->max_order);
-		if (d && (1UL << first) <= layout->dedup_pages)
+		if (end == text || order > layout->max_order || device.nr_orders == MAX_ORDERS)
+			die("ORDERS is a list such as 0,9,9d: at most %d, each up to %u",
+			    MAX_ORDERS, layout->max_order);
+		if (deduplicated && (1UL << order) <= layout->dedup_pages)
 			die("order %lu has no deduplicated memmap: that needs more than %u pages",
-			    first, layout->dedup_pages);
-		for (; first <= last && device.nr_orders < MAX_ORDERS; first++) {
-			device.deduplicated[device.nr_orders] = d;
-			device.orders[device.nr_orders++] = first;
-		}
+			    order, layout->dedup_pages);
+		device.deduplicated[device.nr_orders] = deduplicated;
+		device.orders[device.nr_orders++] = order;
+		text = end + deduplicated;
+		text += *text == ',';
 	}
 }
 
@@ -67,16 +59,18 @@ void open_device(void)
 
 void start_device(unsigned int row)
 {
+	unsigned long bytes;
+
 	call = (struct replay_case) {
 		.start_pfn = START_PFN,
 		.nr_pages = device.mib * MIB >> layout->page_shift,
 		.order = device.orders[row],
-		.type = type_value(device.orders[row] ? "generic" : "fs_dax"),
 		.altmap = !device.deduplicated[row],
 	};
-	/* The kernel maps a deduplicated memmap with base pages. */
-	madvise(entry(START_PFN), call.nr_pages * layout->page_struct_size,
-		call.altmap ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	/* Mapped anew: the kernel maps a deduplicated memmap with base pages. */
+	bytes = call.nr_pages * layout->page_struct_size;
+	madvise(entry(START_PFN), bytes, call.altmap ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	madvise(entry(START_PFN), bytes, MADV_DONTNEED);
 }
 
 /* What the kernels write from page @start to @end: all, or the first of each compound page. */
@@ -98,35 +92,20 @@ void fill_memmap(unsigned long start, unsigned long end)
 	stream_end();
 }
 
-static double time_run(unsigned int row, unsigned int runner)
-{
-	double start = cpu_time();
-
-	if (runner == nr_kernels)
-		fill_memmap(0, call.nr_pages);
-	else
-		case_run(kernels[runner].side, &call);
-	return (cpu_time() - start) / written(call.nr_pages, row);
-}
-
-static void start_row(unsigned int row)
-{
-	start_device(row);
-	if (row && device.deduplicated[row] == device.deduplicated[row - 1])
-		return;
-	/* The first row shows what the first touch of the memory costs. */
-	for (unsigned int i = row ? nr_kernels : 0; i <= nr_kernels; i++) {
-		crash_kernel = name_kernel(i);
-		madvise(entry(START_PFN), call.nr_pages * layout->page_struct_size, MADV_DONTNEED);
-		first_touch[i] = time_run(row, i);
-	}
-}
-
 static void time_one(unsigned int row, unsigned int runner, double *figures)
 {
+	double start;
+
 	/* Every run starts alike, with none of the memmap in a cache. */
 	fill_memmap(0, call.nr_pages);
-	*figures = time_run(row, runner);
+	start = cpu_time();
+	if (runner == nr_kernels) {
+		fill_memmap(0, call.nr_pages);
+	} else {
+		kernels[runner].side->prepare(&call);
+		kernels[runner].side->bind(call.start_pfn, call.nr_pages);
+	}
+	*figures = (cpu_time() - start) / written(call.nr_pages, row);
 }
 
 static void write_row(FILE *json, unsigned int row)
@@ -134,11 +113,6 @@ static void write_row(FILE *json, unsigned int row)
 	fprintf(json, "\"device_gib\": %lu, \"order\": %u, \"deduplicated\": %s, \"pages\": %lu, ",
 		device.mib / 1024, device.orders[row], device.deduplicated[row] ? "true" : "false",
 		written(call.nr_pages, row));
-	if (!row)
-		fprintf(json, "\"first_touch\": {");
-	for (unsigned int i = 0; !row && i <= nr_kernels; i++)
-		fprintf(json, "\"%s\": %.4f%s", name_kernel(i), first_touch[i],
-			i == nr_kernels ? "}, " : ", ");
 }
 
 int race_device(int nr, char **words)
@@ -146,19 +120,18 @@ int race_device(int nr, char **words)
 	struct race race = {
 		.unit = "ns of CPU time per struct page",
 		.nr_runners = nr_kernels + 1,
-		.rounds = read_rounds(nr, words, 2),
 		.figures = { "samples" },
 		.name_runner = name_kernel,
-		.start_row = start_row,
+		.start_row = start_device,
 		.write_row = write_row,
 		.time_one = time_one,
 	};
 
 	device.mib = read_within(nr, words, 0, 16, 65536, "a device has GiB:") * 1024;
-	read_orders(nr > 1 ? words[1] : "0-18");
+	read_orders(nr > 1 ? words[1] : "0,9,18,9d,18d");
 	race.nr_rows = device.nr_orders;
 	open_device();
-	return run_race(&race, nr > 3 ? words[3] : NULL);
+	return run_race(&race, nr - 2, words + 2);
 }
 
 /* Struct pages that are written: 64 KiB to 64 MiB of them */
@@ -201,9 +174,6 @@ static void start_touch(unsigned int row)
 		pages = pages / layout->dedup_pages << device.orders[order];
 	device.mib = (pages << layout->page_shift) / MIB;
 	start_device(order);
-	/* Mapped anew: deduplicated memmaps have base pages. */
-	madvise(entry(START_PFN), pages * layout->page_struct_size, MADV_DONTNEED);
-	fill_memmap(0, pages);
 }
 
 static void time_touch(unsigned int row, unsigned int runner, double *figures)
@@ -244,7 +214,6 @@ int race_touch(int nr, char **words)
 	struct race race = {
 		.unit = "ns of CPU time per struct page",
 		.nr_runners = nr_kernels,
-		.rounds = read_rounds(nr, words, 1),
 		.figures = { "fill", "touched" },
 		.name_runner = name_kernel,
 		.start_row = start_touch,
@@ -256,5 +225,5 @@ int race_touch(int nr, char **words)
 	read_orders(nr > 0 ? words[0] : "0,9,9d");
 	race.nr_rows = device.nr_orders * NR_SIZES * 2;
 	open_device();
-	return run_race(&race, nr > 2 ? words[2] : NULL);
+	return run_race(&race, nr - 1, words + 1);
 }

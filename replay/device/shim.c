@@ -106,7 +106,7 @@ static void prepare(const struct replay_case *c)
 {
 	unsigned long i;
 
-	make_pgmap(c, c->type, c->offset);
+	make_pgmap(c, c->offset);
 	for (i = 0; i < ARRAY_SIZE(roots) && !roots[i]; i++)
 		roots[i] = sections;
 	for (i = 0; i < ARRAY_SIZE(sections); i++)
@@ -162,7 +162,6 @@ struct replay_side replay_side = {
 	.layout = &layout,
 	.fields = fields,
 	.types = types,
-	.has_mask = compound_info_has_mask,
 	.place = place,
 	.prepare = prepare,
 	.bind = bind,

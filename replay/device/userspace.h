@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The program that replays memmap_init_zone_device(). Calls go one way:
- * main -> check, wall_clock -> race -> case -> the shared half.
+ * main -> check, wall_clock -> race -> the shared half.
  */
 #ifndef REPLAY_DEVICE_USERSPACE_H
 #define REPLAY_DEVICE_USERSPACE_H
@@ -11,20 +11,9 @@
 /* With how many threads the kernels run: 1, or as the command line says. */
 extern unsigned int nr_threads;
 
-/* case.c: a case as text */
-#define CASE_SIZE	256
-void case_write(const struct replay_case *c, char *text);
-struct replay_case case_read(const char *text);
-/* Lets a kernel run it, as one device. */
-void case_run(const struct replay_side *side, const struct replay_case *c);
-/* The enum memory_type of that name. */
-unsigned int type_value(const char *name);
-
 /* check.c: all but the base bind each case as two devices, by two threads at once. */
 extern bool beside;
-int check_matrix(int nr, char **words);
 int check_random(int nr, char **words);
-int check_one(int nr, char **words);
 
 /* race.c: a device, its orders in turn */
 #define MAX_ORDERS	32
@@ -36,7 +25,7 @@ extern struct raced_device {
 	bool deduplicated[MAX_ORDERS];	/* without an altmap: tails share their memmap */
 } device;
 extern struct replay_case call;		/* of all devices */
-/* Reads "0-18" or "0,9,9d". */
+/* Reads a list such as "0,9,9d". */
 void read_orders(const char *text);
 /* Opens the memmap of the device, and keeps to one CPU. */
 void open_device(void);

@@ -18,7 +18,6 @@ static struct runner {
 	unsigned int threads;
 	char name[32];
 } runners[MAX_RUNNERS];
-static const struct runner *running;
 static unsigned int nr_runners, nr_cpus;
 static unsigned long nr_devices = 1;
 static unsigned long step;		/* pages of a piece */
@@ -46,9 +45,10 @@ static void bind_lot(unsigned long lot)
 		binding->bind(call.start_pfn + i * pages, pages);
 }
 
-static void before_run(void)
+static void time_threads(unsigned int row, unsigned int runner, double *figures)
 {
-	const struct runner *r = running;
+	const struct runner *r = &runners[runner];
+	double start;
 
 	/* Every run starts alike, with none of the memmap in a cache. */
 	fill(nr_cpus);
@@ -56,22 +56,14 @@ static void before_run(void)
 	if (r->what == SERIES || r->what == SPLIT)
 		binding->set_cpus(nr_devices > 1 ? nr_cpus : r->threads, r->what == SPLIT);
 	binding->prepare(&call);
-}
-
-static void run_runner(void)
-{
-	if (running->what == FILL)
-		fill(running->threads);
+	start = wall_time();
+	if (r->what == FILL)
+		fill(r->threads);
 	else if (nr_devices > 1)
-		threads_share(running->threads, (nr_devices + LOT - 1) / LOT, bind_lot);
+		threads_share(r->threads, (nr_devices + LOT - 1) / LOT, bind_lot);
 	else
 		binding->bind(call.start_pfn, call.nr_pages);
-}
-
-static void time_threads(unsigned int row, unsigned int runner, double *figures)
-{
-	running = &runners[runner];
-	*figures = wall_clock(running->threads, before_run, run_runner) / 1e6;
+	*figures = (wall_time() - start) / 1e6;
 }
 
 static void add_runner(int what, unsigned int threads)
@@ -102,15 +94,6 @@ static const char *name_runner(unsigned int runner)
 	return runners[runner].name;
 }
 
-static void start_threads(unsigned int row)
-{
-	start_device(row);
-	/* The memory's first touch does not count. */
-	running = &runners[0];
-	before_run();
-	run_runner();
-}
-
 static void write_threads(FILE *json, unsigned int row)
 {
 	fprintf(json, "\"devices\": %lu, \"device_mib\": %lu, \"order\": %u, "
@@ -119,22 +102,20 @@ static void write_threads(FILE *json, unsigned int row)
 		device.deduplicated[row] ? "true" : "false", nr_cpus);
 }
 
-/* The words are ROUNDS and JSON. */
 static int run_by_wall_clock(int nr, char **words)
 {
-	const struct race race = {
+	struct race race = {
 		.unit = "ms of wall clock",
 		.nr_rows = device.nr_orders,
 		.nr_runners = nr_runners,
-		.rounds = read_rounds(nr, words, 0),
 		.figures = { "samples" },
 		.name_runner = name_runner,
-		.start_row = start_threads,
+		.start_row = start_device,
 		.write_row = write_threads,
 		.time_one = time_threads,
 	};
 
-	return run_race(&race, nr > 1 ? words[1] : NULL);
+	return run_race(&race, nr, words);
 }
 
 int race_threads(int nr, char **words)

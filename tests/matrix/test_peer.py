@@ -96,7 +96,7 @@ def test_struct_page_of_another_size(build_with: Build, write_patch: Write) -> N
     made = build_with(
         write_patch("include/linux/mm_types.h", old, f"	unsigned long more;\n{old}")
     )
-    done = replay(made, "matrix")
+    done = replay(made, "random")
     assert done.returncode == 2 and done.stderr == (
         "replay: struct page has 80 bytes in peer, 64 in base: keep its size, or leave peer out\n"
     )

@@ -71,14 +71,6 @@ def test_mutation_is_found(builder: Builder, name: str) -> None:
     assert how.split(";")[0] == reported[1].split(";")[0]
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("what", ["deferred", "online"])
-def test_instructions_are_counted(builder: Builder, what: str) -> None:
-    told = replay(builder.replay(PROGRAM), "count", what).stdout.splitlines()
-    assert [line.rpartition(": ")[0] for line in told] == [
-        f"{what}, {kernel}" for kernel in ("base", "series", "fallback")
-    ]
-    assert all(8 < float(line.rpartition(": ")[2]) < 100 for line in told)
 
 
 def test_page_that_no_thread_frees_is_found(builder: Builder) -> None:

@@ -19,6 +19,7 @@ SHORT = ("unaligned-chunks", "not-waited", "drained-by-the-caller-alone")
 
 
 @pytest.mark.parametrize("name", choose(CONFIGS, ["debian"]))
+        "threads 3 random 1000 3",
 def test_same_memmap(builder: Builder, name: str) -> None:
     for words in (
         "threads 2 random 1000",
@@ -28,11 +29,6 @@ def test_same_memmap(builder: Builder, name: str) -> None:
         "beside few 8 random 1000",
     ):
         compare(builder.replay(PROGRAM, name), *words.split())
-
-
-@pytest.mark.full
-def test_matrix(builder: Builder) -> None:
-    compare(builder.replay(PROGRAM), "threads", "3", "matrix")
 
 
 @pytest.mark.parametrize("name", choose(MUTATIONS, SHORT))
