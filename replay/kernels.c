@@ -33,17 +33,6 @@ void *map_at(unsigned long where, size_t bytes)
 	return made;
 }
 
-/* Only what a kernel writes takes room. */
-KERNEL_CALLS
-void *replay_memory(void)
-{
-	static unsigned long memory;
-
-	if (!memory)
-		memory = ((unsigned long)map_at(0, 513 * GIB) + GIB - 1) & -GIB;
-	return (void *)memory;
-}
-
 /* Of the kernels that are linked: each the start of a struct of the program's own. */
 extern __attribute__((weak)) const struct replay_side base_side, series_side, fallback_side,
 	peer_side;

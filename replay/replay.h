@@ -94,12 +94,6 @@ void replay_event(enum replay_event what, unsigned long a, unsigned long b);
 void replay_queue(void (*run)(void *work), void *work);
 void replay_cancel(void *work, bool wait);
 
-/*
- * Where the memory lies that the kernels manage, aligned to 1 GiB. Only what they
- * write takes room.
- */
-void *replay_memory(void);
-
 /* The pgmap is common: its address is written into the memmap. */
 extern unsigned long replay_pgmap[512];
 

@@ -110,15 +110,15 @@ extern const char *const unexpected_names[];
 struct alternative {
 	unsigned int feature;
 	bool missing, direct_call;
-	const unsigned char *code, *new;	/* what is replaced, and by so many bytes */
+	unsigned char *code;			/* so many bytes are replaced */
+	unsigned int bytes;
+	const unsigned char *new;		/* by so many, and NOPs */
 	unsigned int nr;
 };
 
-void apply_alternatives(bool (*wanted)(const struct alternative *a));
-/* Returns are plain, or safe against speculation as on Zen 3 and 4 ("Safe RET"). */
-void write_returns(bool safe);
-/* Turns the jumps of a static key. */
-void set_key(const void *key, bool on);
+void find_alternatives(void (*found)(const struct alternative *a));
+void replace_instruction(const struct alternative *a, const unsigned char *new, unsigned int nr);
+void write_code(unsigned char *code, const unsigned char *new, unsigned int nr);
 
 /* random.c: the next number, one below @n, and memory full of them */
 uint64_t next_random(uint64_t *state);

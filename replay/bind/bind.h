@@ -38,4 +38,17 @@ struct bind_side {
 	void *init_on_alloc;			/* the static key */
 };
 
+/*
+ * Where the memory lies that the kernels manage, aligned to 1 GiB; defined in user
+ * space. Only what they write takes room.
+ */
+void *replay_memory(void);
+
+/* patch.c */
+void patch_alternatives(void);
+/* Returns are plain, or safe against speculation as on Zen 3 and 4 ("Safe RET"). */
+void write_returns(bool safe);
+/* Turns the jumps of a static key. */
+void set_key(const void *key, bool on);
+
 #endif

@@ -17,11 +17,6 @@ const char usage[] =
 "       bind race [MIB [ROUNDS [JSON]]]    time devices of MIB MiB; the samples go to JSON\n"
 "       bind info                          the kernels and their struct page\n";
 
-/* As in cpufeatures.h: always, Xen, and REP STOSB for clear_pages(). */
-#define ALWAYS		(3 * 32 + 21)
-#define XENPV		(8 * 32 + 16)
-#define ERMS		(9 * 32 + 9)
-
 /* What printk_once() has printed; build.py gives the section this name. */
 extern char __start_dataonce[], __stop_dataonce[];
 
@@ -37,24 +32,25 @@ static struct row {
 } rows[16];
 static unsigned int nr_rows;
 
+KERNEL_CALLS
+void *replay_memory(void)
+{
+	static unsigned long memory;
+
+	if (!memory)
+		memory = ((unsigned long)map_at(0, 513 * GIB) + GIB - 1) & -GIB;
+	return (void *)memory;
+}
+
 static const struct bind_side *bind_side(unsigned int kernel)
 {
 	return (const struct bind_side *)kernels[kernel].side;
 }
 
-/* As on any CPU of the last ten years, without Xen; others are for what does not run here. */
-static bool is_wanted(const struct alternative *a)
-{
-	if (a->missing)
-		/* mov %rdi, %rax */
-		return a->feature == XENPV && a->nr == 3;
-	return a->feature == ALWAYS || (a->feature == ERMS && *a->code == 0xe8);
-}
-
 void prepare_kernels(void)
 {
 	bind_state = map_at(0, bind_side(0)->state_size);
-	apply_alternatives(is_wanted);
+	patch_alternatives();
 	write_returns(false);
 }
 

@@ -22,7 +22,4 @@ struct copy_side {
 	const struct copy_routine *routines;	/* up to one without a name */
 };
 
-/* In the code of all kernels; returns the names of the features that it has used. */
-const char *patch_kernels(void);
-
 #endif
