@@ -34,30 +34,27 @@ static enum events_mode mode;
  * count is set on the way to its final value is not part of the result.
  */
 struct count {
-	unsigned int run;	/* of which the count is, 0: none */
+	unsigned int run;		/* of which the count is, 0: none */
 	int value;
 };
 
 static struct count *counts, *base_counts;	/* by entry of the window */
-static unsigned int *counted;			/* entries with a count in the base */
-static size_t nr_counts, nr_counted, room;
-static unsigned int run;
+static size_t room;				/* entries */
+static size_t counted_from, counted_to;		/* which of them have a count of late */
+static unsigned int run, base_run;
 
 static void note(enum replay_event what, unsigned long a, unsigned long b)
 {
 	unsigned long entry = (a - WINDOW_START) / layout->page_struct_size;
 
 	if (what == EVENT_PAGE_REF_SET && entry < room) {
-		struct count *count = &(mode == EVENTS_RECORD ? base_counts : counts)[entry];
+		struct count *count = mode == EVENTS_RECORD ? base_counts : counts;
 
-		if (count->run != run) {
-			if (mode == EVENTS_RECORD)
-				counted[nr_counted++] = entry;
-			else
-				nr_counts++;
-		}
-		count->run = run;
-		count->value = b;
+		count[entry] = (struct count) { run, b };
+		if (entry < counted_from)
+			counted_from = entry;
+		if (entry >= counted_to)
+			counted_to = entry + 1;
 		return;
 	}
 	if (mode == EVENTS_RECORD) {
@@ -95,15 +92,15 @@ void events_start(enum events_mode new_mode)
 		recorded = map_at(0, ROOM * sizeof(*recorded));
 		counts = map_at(0, room * sizeof(*counts));
 		base_counts = map_at(0, room * sizeof(*base_counts));
-		counted = map_at(0, room * sizeof(*counted));
 	}
 	run++;
 	mode = new_mode;
 	if (mode == EVENTS_RECORD) {
+		base_run = run;
 		nr_recorded = 0;
-		nr_counted = 0;
+		counted_from = room;
+		counted_to = 0;
 	}
-	nr_counts = 0;
 	nr_same = 0;
 	nr_seen = 0;
 }
@@ -114,27 +111,25 @@ static void describe(const struct event *event, char *text, size_t size)
 		 event->b >> 8, event->b & 0xff);
 }
 
+/* -1: none */
+static int last_count(const struct count *count, unsigned int run)
+{
+	return count->run == run ? count->value : -1;
+}
+
 /* False, with the first page in @text, if the last counts are not the base's. */
 static bool counts_same(char *text, size_t size)
 {
-	for (size_t i = 0; i < nr_counted; i++) {
-		const struct count *want = &base_counts[counted[i]], *got = &counts[counted[i]];
-		char last[32] = "none";
+	for (size_t i = counted_from; i < counted_to; i++) {
+		int want = last_count(&base_counts[i], base_run), got = last_count(&counts[i], run);
 
-		if (got->run == run && got->value == want->value)
+		if (got == want)
 			continue;
-		if (got->run == run)
-			snprintf(last, sizeof(last), "%d", got->value);
-		snprintf(text, size, "last page_ref_set of pfn 0x%lx: %s, base %d",
-			 pfn_of((char *)WINDOW_START +
-				(unsigned long)counted[i] * layout->page_struct_size),
-			 last, want->value);
+		snprintf(text, size, "last page_ref_set of pfn 0x%lx: %d, base %d (-1: none)",
+			 pfn_of((char *)WINDOW_START + i * layout->page_struct_size), got, want);
 		return false;
 	}
-	if (nr_counts == nr_counted)
-		return true;
-	snprintf(text, size, "page_ref_set of %zu pages, base %zu", nr_counts, nr_counted);
-	return false;
+	return true;
 }
 
 bool events_same(char *text, size_t size)
