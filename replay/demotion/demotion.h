@@ -8,6 +8,9 @@
 
 #include "../replay.h"
 
+/* Where the data of pfn 0 would lie */
+#define DEMOTION_DATA	(48UL << 40)
+
 /* A copy of the first folio to the second; pfns in base pages. */
 struct demotion_case {
 	unsigned long from, to;
@@ -16,20 +19,15 @@ struct demotion_case {
 	unsigned int lower;		/* the second one is on that node */
 };
 
-/* One kernel. side.run and side.trace are not there. */
+/* One kernel. Only side.layout and side.place are there. */
 struct demotion_side {
 	struct replay_side side;
-	/* Where the data of pfn 0 would lie. */
-	void (*place_data)(void *pfn0);
-	/* Whether the CPU copies fast with REP MOVSB. */
-	void (*tell_erms)(int has);
 	/* Makes the struct pages of both folios. */
 	void (*prepare)(const struct demotion_case *c);
-	/* folio_mc_copy() */
+	/* folio_mc_copy(): 0, or -EHWPOISON */
 	int (*run)(const struct demotion_case *c);
 	/* Copies a page as a demotion does; returns the bytes that are left after a fault. */
 	unsigned long (*copy_page)(void *to, const void *from);
-	int failed;			/* what run() returns after a fault */
 	/* How many pages folio_mc_copy() has streamed so far. */
 	unsigned long *streamed;
 };

@@ -4,8 +4,6 @@
  * other waits for the number and looks at the copy. Non-temporal stores that are
  * not drained show as old words there.
  */
-#define _GNU_SOURCE
-#include <pthread.h>
 #include <sched.h>
 
 #include "userspace.h"
@@ -25,19 +23,6 @@ static const struct demotion_case folio = {
 	.from = PAGES, .to = 2 * PAGES, .order = ORDER, .lower = 1
 };
 
-/* The @n-th CPU that the process may use. */
-static void use_cpu(const cpu_set_t *cpus, int n)
-{
-	cpu_set_t one;
-	int cpu = 0;
-
-	while (!CPU_ISSET(cpu, cpus) || n--)
-		cpu++;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	sched_setaffinity(0, sizeof(one), &one);
-}
-
 /* Wait until another CPU writes to @number. If the other thread waits for this CPU, give way. */
 static unsigned long wait_for(const unsigned long *number, unsigned long old)
 {
@@ -49,12 +34,11 @@ static unsigned long wait_for(const unsigned long *number, unsigned long old)
 	return new;
 }
 
-static void *look(void *cpus)
+static void look(void *unused)
 {
 	const volatile uint64_t *words = (const uint64_t *)data(folio.to);
 	unsigned long last = 0;
 
-	use_cpu(cpus, 1);
 	for (;;) {
 		unsigned long round = wait_for(&told.round, last), i = WORDS;
 
@@ -65,7 +49,6 @@ static void *look(void *cpus)
 		last = round;
 		__atomic_store_n(&told.seen, round, __ATOMIC_RELEASE);
 	}
-	return NULL;
 }
 
 static int publish(const struct kernel *kernel, unsigned long rounds)
@@ -91,17 +74,12 @@ static int publish(const struct kernel *kernel, unsigned long rounds)
 int publish_copies(int nr, char **words)
 {
 	unsigned long rounds = read_word(nr, words, 0, 2000);
-	pthread_t thread;
-	cpu_set_t cpus;
 	int bad = 0;
 
-	sched_getaffinity(0, sizeof(cpus), &cpus);
-	if (CPU_COUNT(&cpus) < 2)
+	if (threads_start_all() < 2)
 		die("needs two CPUs");
 	memory_open(3 * PAGES);
-	use_cpu(&cpus, 0);
-	if (pthread_create(&thread, NULL, look, &cpus))
-		die("cannot start a thread: raise ulimit -u");
+	replay_queue(look, &told);
 	crash_context = "publish";
 	for (unsigned int i = 0; i < nr_kernels; i++)
 		bad |= publish(&kernels[i], rounds);

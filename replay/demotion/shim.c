@@ -10,6 +10,7 @@
 #include <linux/memory-tiers.h>
 #include <linux/mm.h>
 #include <linux/uaccess.h>
+#include <asm/cpuid/api.h>
 
 #include "internal.h"
 #include "demotion.h"
@@ -17,7 +18,7 @@
 
 struct cpuinfo_x86 boot_cpu_data;
 unsigned long vmemmap_base;
-unsigned long page_offset_base;
+unsigned long page_offset_base = DEMOTION_DATA;
 
 bool node_is_toptier(int node)
 {
@@ -44,16 +45,9 @@ unsigned long demotion_stream(void *to, const void *from)
 static void place(void *pfn0)
 {
 	vmemmap_base = (unsigned long)pfn0;
-}
-
-static void place_data(void *pfn0)
-{
-	page_offset_base = (unsigned long)pfn0;
-}
-
-static void tell_erms(int has)
-{
-	assign_bit(X86_FEATURE_ERMS, (unsigned long *)boot_cpu_data.x86_capability, has);
+	/* Whether the CPU copies fast with REP MOVSB */
+	if (native_cpuid_ebx(7) & BIT(X86_FEATURE_ERMS % 32))
+		set_cpu_cap(&boot_cpu_data, X86_FEATURE_ERMS);
 }
 
 static void make_folio(unsigned long pfn, unsigned int order, int node)
@@ -95,6 +89,7 @@ static unsigned long copy_page_mc(void *to, const void *from)
 static const struct replay_layout layout = {
 	.page_struct_size = sizeof(struct page),
 	.page_shift = PAGE_SHIFT,
+	.nr_cpus = NR_CPUS,
 };
 
 /* The only symbol that stays visible; renamed per tree. */
@@ -104,11 +99,8 @@ struct demotion_side replay_side = {
 		.layout = &layout,
 		.place = place,
 	},
-	.place_data = place_data,
-	.tell_erms = tell_erms,
 	.prepare = prepare,
 	.run = run,
 	.copy_page = copy_page_mc,
-	.failed = -EHWPOISON,
 	.streamed = &streamed,
 };

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The user-space half of the demotion replay. Calls go one way:
- * main -> check, publish, race -> memory -> the shared half.
- */
+/* The user-space half of the demotion replay. */
 #ifndef REPLAY_DEMOTION_USERSPACE_H
 #define REPLAY_DEMOTION_USERSPACE_H
 
@@ -16,18 +13,10 @@ static inline const struct demotion_side *demotion_side(const struct kernel *ker
 	return (const struct demotion_side *)kernel->side;
 }
 
-/*
- * memory.c: the data of pages 0, 1, 2... and their struct pages. From here on, a fault
- * in the kernels' code continues at its fixup.
- */
+/* main.c: the data of pages 0, 1, 2... and their struct pages */
 void memory_open(unsigned long pages);
 unsigned char *data(unsigned long pfn);
-/* The page that a kernel reported as poisoned last, or NOT_POISONED. */
-#define NOT_POISONED	(~0UL)
-extern unsigned long poisoned;
 
-/* The commands. check.c: 1 if a kernel copies wrong, else 0 */
-int check_copies(int nr, char **words);
 /* publish.c: 1 if another CPU sees an old word in a kernel's copy, else 0 */
 int publish_copies(int nr, char **words);
 /* race.c */
