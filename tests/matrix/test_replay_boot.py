@@ -71,8 +71,6 @@ def test_mutation_is_found(builder: Builder, name: str) -> None:
     assert how.split(";")[0] == reported[1].split(";")[0]
 
 
-
-
 def test_page_that_no_thread_frees_is_found(builder: Builder) -> None:
     chunk = "deferred_init_memmap_chunk(start_pfn, end_pfn{}, zone, true);"
     fault = {"edits": [[chunk.format(""), chunk.format(" - 1")]]}

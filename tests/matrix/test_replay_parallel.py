@@ -19,10 +19,10 @@ SHORT = ("unaligned-chunks", "not-waited", "drained-by-the-caller-alone")
 
 
 @pytest.mark.parametrize("name", choose(CONFIGS, ["debian"]))
-        "threads 3 random 1000 3",
 def test_same_memmap(builder: Builder, name: str) -> None:
     for words in (
         "threads 2 random 1000",
+        "threads 3 random 1000 3",
         "threads 8 random 1000 2",
         "idle 4 random 500",
         "beside random 1000",
