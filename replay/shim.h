@@ -102,8 +102,6 @@ static const struct replay_field page_fields[] = {
 	PAGE_FIELD(kmsan_origin),
 #endif
 	{ }
-	.can_check = !IS_ENABLED(CONFIG_JUMP_LABEL),
-	.has_mask = compound_info_has_mask,
 };
 
 static const struct replay_layout layout = {
@@ -116,4 +114,6 @@ static const struct replay_layout layout = {
 	.nr_nodes = MAX_NUMNODES,
 	.nr_cpus = NR_CPUS,
 	.can_trace = IS_ENABLED(CONFIG_DEBUG_PAGE_REF),
+	.can_check = !IS_ENABLED(CONFIG_JUMP_LABEL),
+	.has_mask = compound_info_has_mask,
 };
