@@ -134,13 +134,16 @@ static void where(void)
 	fflush(stdout);
 }
 
+/* Until all pages are on @node. After five minutes, SIGALRM ends the program, and so the check. */
 static void wait_for(int node, int touching)
 {
+	alarm(300);
 	for (place(-1); on_node[node] != size / PAGE; place(-1))
 		if (touching)
 			verify();
 		else
 			sleep(1);
+	alarm(0);
 }
 
 static void told(int signal)

@@ -651,8 +651,10 @@ static void set_registers(u64 gdt)
 	s->gdt.limit = 0x7f;
 	s->idt.base = stub_data + STUB_IDT;
 	s->idt.limit = 0xfff;
-	if (ioctl(vcpu, KVM_SET_SREGS, s) || ioctl(vcpu, KVM_SET_MSRS, &msrs) != 3)
-		err(1, "KVM does not take the registers");
+	if (ioctl(vcpu, KVM_SET_SREGS, s))
+		err(1, "KVM_SET_SREGS");
+	if (ioctl(vcpu, KVM_SET_MSRS, &msrs) != 3)
+		errx(1, "KVM does not take the MSRs: use ACCEL=tcg");
 	memset(&run->s.regs.regs, 0, sizeof(run->s.regs.regs));
 	REG(rsi) = 0x90000;
 	cpu.rsp = 0x8f000;

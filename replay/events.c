@@ -40,7 +40,7 @@ struct count {
 
 static struct count *counts, *base_counts;	/* by entry of the window */
 static size_t room;				/* entries */
-static size_t counted_from, counted_to;		/* which of them have a count of late */
+static size_t counted_from, counted_to;		/* those with a count since the base ran */
 static unsigned int run, base_run;
 
 static void note(enum replay_event what, unsigned long a, unsigned long b)

@@ -140,7 +140,7 @@ void stay_on_cpu(void);
 double cpu_time(void);
 /* ns of wall clock, for several threads. That includes what other guests of the machine use. */
 double wall_time(void);
-/* What is behind KEY in the first line of a file in /proc that begins so; "" if none does. */
+/* Copies to @value what follows @key in the first line that begins with it, "" if none does. */
 void proc_value(const char *path, const char *key, char *value, size_t size);
 /* The limit: a bare non-temporal fill; stream_end() orders it. */
 void stream(unsigned char *start, unsigned long bytes);

@@ -48,7 +48,9 @@ def prepare_repository(trees: Trees) -> Path:
 
 def commit_topic(tree: Path, topic: Path) -> None:
     """Commit the patches, by the user of git's configuration and signed off."""
-    sign = ["git", "commit", "-q", "--amend", "--no-edit", "--reset-author", "--signoff"]
+    # The user's name counts here, and nothing else that a user may have in git's configuration.
+    sign = ["git", "-c", "commit.gpgSign=false", "-c", "core.hooksPath=/dev/null", "commit"]
+    sign += ["-q", "--amend", "--no-edit", "--reset-author", "--signoff"]
     for patch in list_files(topic):
         apply_patch(tree, patch)
         run(sign, f"signing off {patch.name}", cwd=tree)

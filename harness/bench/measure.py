@@ -44,15 +44,6 @@ def keep_consoles(folder: Path) -> Iterator[Path]:
         logs.rename(new)
 
 
-@contextlib.contextmanager
-def name_console(what: str, log: Path) -> Iterator[None]:
-    """Turn a BadConsole of the block into a UserError, which names the boot and its log."""
-    try:
-        yield
-    except console.BadConsole as error:
-        raise UserError(f"{what}: {error} (whole console: {log})") from None
-
-
 def make_guest(options: Options, kernel: Kernel, image: Path, accelerator: str) -> Guest:
     """Return the guest that rebinds all devices."""
     words = f"zdm.do=rebind zdm.rebinds={options.rebinds}"
@@ -68,7 +59,7 @@ def measure_boot(
     limit = 300 + options.gib * options.rebinds * len(guest.devices) / 10
     text = boot_guest(guest, log, functools.partial(announce_stage, what), limit)
     pages = count_pages(guest.devices, options.gib)
-    with name_console(what, log):
+    with console.name_console(what, log):
         return console.read_times(text, kernel.release, options.rebinds, pages)
 
 

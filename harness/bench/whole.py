@@ -12,7 +12,7 @@ from typing import Any
 from harness.core import Options, UserError, announce, run, say
 from harness.core.cpu import read_cpu_times
 from harness.kernel.images import Kernel
-from harness.vm.console import PRINTK, REBIND, read_message, split_console
+from harness.vm.console import PRINTK, REBIND, name_console, read_message, split_console
 from harness.vm.devices import DEVICES, Device
 from harness.vm.guest import Guest, announce_stage, boot_guest
 
@@ -104,7 +104,8 @@ def boot_case(
     fill = float(run([options.build / "fill"], "native/fill.c").split()[1]) / 1000
     stolen, _ = read_cpu_times()
     text = boot_guest(guest, log, functools.partial(announce_stage, what), LIMIT)
-    values = read_values(text, kernel.release)
+    with name_console(what, log):
+        values = read_values(text, kernel.release)
     if missing := {*case.shown} - values.keys():
         raise UserError(f"{what} does not tell of {missing.pop()} (whole console: {log})")
     return values | {"stolen": [10.0 * (read_cpu_times()[0] - stolen)], "host fill": [fill]}

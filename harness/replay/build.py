@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """A replay program: objects of both kernels, such as mm/mm_init.o, in one static executable.
 
-Each kernel's objects are linked with a shim, replay/NAME/shim.c, compiled by that kernel's own
-command line, all its symbols get a prefix so that none meets one of the C
-library, and only the one that describes it stays visible. A symbol that nobody
-provides is given a page of its own that cannot be accessed: what the code does
-not need costs nothing, and what it does need is named when it runs.
+Each kernel's objects are linked with a shim, replay/NAME/shim.c, which that kernel's own command
+line compiles. All symbols of a kernel get a prefix, so that none meets one of the C library. Only
+the one that describes the kernel stays visible. A symbol that nobody provides is given a page of
+its own that cannot be accessed: what the code does not need costs nothing, and what it does need
+is named when it runs.
 """
 
 import shutil

@@ -86,7 +86,7 @@ DEMOTION = Replay(
     PROGRAM,
     {
         "comparing every byte of the copies": ["check"],
-        "looking at the copies from another CPU": ["publish"],
+        "looking at the copies from another thread": ["publish"],
     },
     # GiB, rounds of each process.
     (["race", "4", "5"],),

@@ -90,10 +90,13 @@ def find_stolen(results: Sequence[Result]) -> float:
     return max(float((result | run)["stolen"]) for result in results for run in result["runs"])
 
 
-def format_gain(what: str, results: Sequence[Result], limit: str = "limit") -> str:
-    """Return the last line of a replay: both ratios, their geometric means over results."""
+def format_gain(what: str, results: Sequence[Result], told: str = "limit") -> str:
+    """Return the last line of a replay: both ratios, their geometric means over results.
+
+    It calls the limit TOLD.
+    """
     faster, over = find_mean(results, "base", "series"), find_mean(results, "series", "limit")
-    return f"{what}: series is {faster} as fast as base, {over} the {limit}"
+    return f"{what}: series is {faster} as fast as base, {over} the {told}"
 
 
 def align_rows(rows: Sequence[Row]) -> str:

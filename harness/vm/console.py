@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Read a guest's console: complaints of the kernel, and the times of each bind."""
 
+import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from harness.core import UserError
 
@@ -52,6 +54,15 @@ UP = "stage: kernel "
 
 class BadConsole(UserError):
     """The console does not show a complete, clean run; the text says what is wrong."""
+
+
+@contextlib.contextmanager
+def name_console(what: str, log: Path) -> Iterator[None]:
+    """Name the boot and its log in a BadConsole of the block."""
+    try:
+        yield
+    except BadConsole as error:
+        raise UserError(f"{what}: {error} (whole console: {log})") from None
 
 
 @dataclass

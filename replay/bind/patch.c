@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What kernels do to their code when they boot, beside ../alternatives.c:
- * apply_alternatives() to branches, apply_returns() and, for a static key,
- * jump_label_update().
+ * More of what kernels do to their code when they boot: branches in
+ * alternatives, returns (apply_returns()), static keys (jump_label_update()).
  */
 #include <string.h>
 

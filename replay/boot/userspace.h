@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The user-space half of the boot replay. It shares with the replay what knows
- * nothing of a case. Calls go one way:
- * main -> race -> the shared half.
+ * nothing of a case.
  */
 #ifndef REPLAY_BOOT_USERSPACE_H
 #define REPLAY_BOOT_USERSPACE_H

@@ -24,7 +24,7 @@
 
 const char usage[] =
 "usage: demotion check                          compare every byte\n"
-"       demotion publish [ROUNDS]               look at each copy from another CPU\n"
+"       demotion publish [ROUNDS]               look at each copy from another thread\n"
 "       demotion race [GIB [ROUNDS [JSON]]]     time folios in GIB GiB; samples go to JSON\n"
 "       demotion info                           the kernels\n";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Order: one CPU copies a folio and then publishes a number by a plain store. The
+ * Order: one thread copies a folio and then publishes a number by a plain store. The
  * other waits for the number and looks at the copy. Non-temporal stores that are
  * not drained show as old words there.
  */
@@ -23,7 +23,7 @@ static const struct demotion_case folio = {
 	.from = PAGES, .to = 2 * PAGES, .order = ORDER, .lower = 1
 };
 
-/* Wait until another CPU writes to @number. If the other thread waits for this CPU, give way. */
+/* Wait until the other thread writes to @number. If it waits for this CPU, give way. */
 static unsigned long wait_for(const unsigned long *number, unsigned long old)
 {
 	unsigned long spins = 0, new;

@@ -33,7 +33,7 @@ void memory_failure_queue(unsigned long pfn, int flags)
 static unsigned long streamed;
 
 #ifdef CONFIG_ARCH_HAS_COPY_MC_PAGE_NT
-/* mm/util.o calls this instead: see demotion_build.py. */
+/* mm/util.o calls this instead: see harness/replay/demotion.py. */
 unsigned long demotion_stream(void *to, const void *from);
 unsigned long demotion_stream(void *to, const void *from)
 {

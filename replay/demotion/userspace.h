@@ -17,7 +17,7 @@ static inline const struct demotion_side *demotion_side(const struct kernel *ker
 void memory_open(unsigned long pages);
 unsigned char *data(unsigned long pfn);
 
-/* publish.c: 1 if another CPU sees an old word in a kernel's copy, else 0 */
+/* publish.c: 1 if another thread sees an old word in a kernel's copy, else 0 */
 int publish_copies(int nr, char **words);
 /* race.c */
 int race_copies(int nr, char **words);

@@ -87,7 +87,7 @@ static struct replay_case random_case(uint64_t seed, unsigned long number)
 	return c;
 }
 
-/* The words that compare a case again, and what it is */
+/* The words that compare a case again, behind those that ran it, such as "threads 8"; what it is */
 static void name_case(const struct replay_case *c, uint64_t seed, unsigned long number,
 		      char *name, size_t size)
 {

@@ -98,7 +98,8 @@ def judge(console: str, log: Path) -> str:
             told += [line for line in lines if line.startswith(f"# {result['name']}: ")]
             told.append(result.string)
     if plans != [f"1..{len(results)}"]:
-        told.append(f"{len(results)} checks told of, planned: {', '.join(plans) or 'none'}")
+        last = results[-1].string if results else "none"
+        told.append(f"the plan is {', '.join(plans) or 'none'}, the last result: {last}")
     return "\n".join([*told, f"(whole console: {log})"] if told else [])
 
 

@@ -157,11 +157,13 @@ def judge_report(report: Mapping[str, Any], suites: Sequence[str], what: str, lo
     cases = [*list_cases(report)]
     for path, status in cases:
         if status != "PASS":
-            # KUnit marks what it tells of a case with its name.
-            _, _, about = log.read_text(errors="replace").partition(f"# {path[-1]}: ")
+            # KUnit marks what it tells of a case, or of the case of a parameter, with its name.
+            marks = *(f"# {name}: " for name in path[:0:-1]), f"{path[-1]} # SKIP"
+            lines = log.read_text(errors="replace").splitlines()
+            told = (at for mark in marks for at, line in enumerate(lines) if mark in line)
+            at = next(told, max(0, len(lines) - SHOWN))
             raise UserError(
-                f"{what}: {'.'.join(path)}: {status} (full log: {log})",
-                about.splitlines()[:SHOWN],
+                f"{what}: {'.'.join(path)}: {status} (full log: {log})", lines[at : at + SHOWN]
             )
     have = sorted({path[0] for path, _ in cases if len(path) > 1})
     # Plans and numbers that were not kept.

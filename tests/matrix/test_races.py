@@ -10,7 +10,7 @@ from harness.replay.run import Replay, run_races
 from support import Builder
 
 KERNELS = ["base", "series", "fallback", "limit"]
-# The words of its races, and what takes turns in all of them.
+# Of each replay: the commands that race, and the runners that every row must have.
 SHORT = {
     "replay": (["race 1 0,9,9d 3", "touch 0,9d 3"], ["base", "series", "fallback"]),
     "boot": (["race reserved 1 3", "threads 1 3"], KERNELS),
@@ -29,7 +29,9 @@ def test_race(builder: Builder, tmp_path: Path, replay: Replay) -> None:
     samples = run_races(made, [one.split() for one in words], 1, tmp_path)
     for result in samples["results"]:
         [run] = result["runs"]
-        for what in {"samples", "touched", "copy", "read"} & run.keys():
+        timed = {"samples", "touched", "copy", "read"} & run.keys()
+        assert timed
+        for what in timed:
             assert {*runners} <= {*run[what]}
             assert all(min(times) > 0 for times in run[what].values())
     samples["second_level_kib"] = 1024

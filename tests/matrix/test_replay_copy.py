@@ -9,7 +9,7 @@ import pytest
 from harness.kernel.toolchain import compile_like_mm_init
 from harness.replay import build
 from harness.replay.copy import PROGRAM
-from support import Builder, choose, replay
+from support import Builder, choose, race, replay
 
 NAMES = ["memcpy", "copy_to_nontemporal", "__memcpy_flushcache", "memcpy_nt"]
 UNCACHED = "arch/x86/lib/copy_user_uncached_64"
@@ -37,6 +37,11 @@ def check_fault(builder: Builder, folder: Path, fault: str) -> "subprocess.Compl
         compile_like_mm_init(*words)
     sides = [PROGRAM.link_side(before, "base"), mutant]
     return replay(PROGRAM.link_program(after, sides, after.out / "fault"), "check", "2000")
+
+
+def test_alternatives_are_applied(builder: Builder, tmp_path: Path) -> None:
+    samples = race(builder.replay(PROGRAM), tmp_path, "race", "8", "1")
+    assert samples["alternatives"] == (", ".join(list_features()) or "none")
 
 
 @pytest.mark.parametrize("name", choose(PROGRAM.configs, ("debian",)))

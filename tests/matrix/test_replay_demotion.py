@@ -40,7 +40,7 @@ def test_mutation_is_found(builder: Builder, name: str) -> None:
     if mutation.get("seen_by") == "publish":
         need_two_cpus()
         assert not replay(made, "check").returncode
-        # Whether the other CPU looks early enough is up to chance.
+        # Whether the other thread looks early enough is up to chance.
         for _ in range(8):
             done = replay(made, "publish")
             assert "base: 0 of" in done.stdout

@@ -12,8 +12,7 @@ import pytest
 
 from cells import kunit, sanitizers
 from cells.boots import Boot
-from harness.bench.measure import name_console
-from harness.vm.console import read_times
+from harness.vm.console import name_console, read_times
 from harness.vm.devices import DEVICES, count_pages
 from support import Builder
 

@@ -21,15 +21,15 @@ PLANS: dict[str, tuple[tuple[str, ...], list[str]]] = {
         ("1..3", ONE, *WHY, "# two-b: not of two", "not ok 2 - two", f"{THREE} # SKIP why"),
         [*WHY, "not ok 2 - two", f"{THREE} # SKIP why"],
     ),
-    "two missing": (("1..3", ONE), ["1 checks told of, planned: 1..3"]),
+    "two missing": (("1..3", ONE), [f"the plan is 1..3, the last result: {ONE}"]),
     "told twice": (
         ("1..3", ONE, TWO, "ok 3 - two", "ok 4 - three"),
-        ["4 checks told of, planned: 1..3"],
+        ["the plan is 1..3, the last result: ok 4 - three"],
     ),
     "wrong number": (("1..3", ONE, TWO, "ok 4 - three"), ["ok 4 - three"]),
-    "no check": (("1..0",), ["0 checks told of, planned: none"]),
-    "no plan": ((ONE,), ["1 checks told of, planned: none"]),
-    "two plans": (("1..1", ONE, "1..1"), ["1 checks told of, planned: 1..1, 1..1"]),
+    "no check": (("1..0",), ["the plan is none, the last result: none"]),
+    "no plan": ((ONE,), [f"the plan is none, the last result: {ONE}"]),
+    "two plans": (("1..1", ONE, "1..1"), [f"the plan is 1..1, 1..1, the last result: {ONE}"]),
 }
 
 
@@ -45,6 +45,7 @@ def test_plan_of_checks(name: str) -> None:
 @pytest.mark.parametrize(
     ("status", "broken", "suites", "message"),
     [
+        ("FAIL", 0, ["a"], r"KUnit: a\.two: FAIL"),
         ("SKIP", 0, ["a"], r"KUnit: a\.two: SKIP"),
         ("PASS", 0, ["b", "a"], "ran a instead of b, a"),
         ("PASS", 1, ["a"], "or broke off"),
@@ -54,13 +55,17 @@ def test_report_of_kunit(
     tmp_path: Path, status: str, broken: int, suites: list[str], message: str
 ) -> None:
     log = tmp_path / "test.log"
-    log.write_text("    # two: EXPECTATION FAILED at x.c:1\n    want 1\n    not ok 2 two\n")
+    said = {
+        "FAIL": ["    # two: EXPECTATION FAILED at x.c:1", "    want 1", "    not ok 2 two"],
+        "SKIP": ["    ok 2 two # SKIP no node 1"],
+    }.get(status, [])
+    log.write_text("".join(f"{line}\n" for line in ["    ok 1 one", *said]))
     cases = [{"name": "one", "status": "PASS"}, {"name": "two", "status": status}]
     suite = {"name": "a", "test_cases": cases, "sub_groups": []}
     report = {"test_cases": [], "sub_groups": [suite], "misc": {"errors": broken}}
     with pytest.raises(UserError, match=message) as caught:
         kunit.judge_report(report, suites, "KUnit", log)
-    assert "two" not in message or caught.value.shown[0] == "EXPECTATION FAILED at x.c:1"
+    assert [*caught.value.shown] == said
 
 
 def test_races_in_each_touched_object_count(
