@@ -71,7 +71,8 @@ def run_outbox(options: Options, series: Path = SERIES) -> list[Path]:
     trees = apply_series(options, series)
     tree = prepare_repository(trees)
     ask = ["git", "-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT"]
-    author = run(ask, "asking git for your name and address", cwd=tree).rpartition(">")[0] + ">"
+    what = "asking git for your name and address (set user.name and user.email by git config)"
+    author = run(ask, what, cwd=tree).rpartition(">")[0] + ">"
     start, below = "base", git(trees.base, "log", "-1", "--format=%s", "base")
     written = []
     for topic, cover in covers.items():

@@ -86,7 +86,7 @@ def test_cover_letter_of_an_rfc(write: Write, toy_series: Path) -> None:
 
 def test_nobody(write: Write, tmp_path: Path) -> None:
     (tmp_path / ".gitconfig").unlink()
-    with pytest.raises(errors.UserError, match="asking git for your name and address failed"):
+    with pytest.raises(errors.UserError, match="set user.name and user.email by git config"):
         write()
 
 
