@@ -40,7 +40,7 @@ def check_fault(builder: Builder, folder: Path, fault: str) -> "subprocess.Compl
 
 
 def test_alternatives_are_applied(builder: Builder, tmp_path: Path) -> None:
-    samples = race(builder.replay(PROGRAM), tmp_path, "race", "8", "1")
+    samples = race(builder.replay(PROGRAM), tmp_path, "race", "8")
     assert samples["alternatives"] == (", ".join(list_features()) or "none")
 
 
