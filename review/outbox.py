@@ -48,7 +48,7 @@ def prepare_repository(trees: Trees) -> Path:
 
 def commit_topic(tree: Path, topic: Path) -> None:
     """Commit the patches, by the user of git's configuration and signed off."""
-    # The user's name counts here, and nothing else that a user may have in git's configuration.
+    # The user's key and hooks are for the user's own commits.
     sign = ["git", "-c", "commit.gpgSign=false", "-c", "core.hooksPath=/dev/null", "commit"]
     sign += ["-q", "--amend", "--no-edit", "--reset-author", "--signoff"]
     for patch in list_files(topic):
