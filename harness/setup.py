@@ -24,7 +24,7 @@ from harness.core.stages import run_program
 
 PYTHON = Path("/usr/bin/python3")
 BASE = (
-    *("build-essential", "bc", "bison", "flex", "libelf-dev", "git", "ccache", "xz-utils"),
+    *("build-essential", "bc", "bison", "flex", "libelf-dev", "libssl-dev", "git", "ccache", "xz-utils"),
     *("ndctl", "daxctl", "busybox-static", "python3-venv"),
     # To verify what apt fetches.
     "debian-archive-keyring",

@@ -95,12 +95,11 @@ class Apt:
         (self.folder / "sources.list").write_text(line)
         run(["apt-get", *self.options, "update"], f"apt-get update for {suite}")
 
-    def find_version(self, package: str, suites: Sequence[str], wanted: str = "") -> str:
-        """Return the version of the package in the first of suites that offers it.
+    def find_version(self, package: str, suites: Sequence[str]) -> str:
+        """Return the latest version of the package in the first of suites that offers it.
 
-        Of several, that is the latest one that begins as wanted, if any does. It then leaves that
-        suite's list loaded for fetch(). Raises NotOffered when no suite offers the package. Raises
-        UserError with apt's first complaint when a list could not be read.
+        It then leaves that suite's list loaded for fetch(). Raises NotOffered when no suite offers
+        the package. Raises UserError with apt's first complaint when a list could not be read.
         """
         trouble = ""
         for archive in list_archives():
@@ -116,7 +115,7 @@ class Apt:
                 rows = [row.split("|") for row in shown.splitlines() if row.count("|") == 2]
                 found = [row[1].strip() for row in rows]
                 if found:
-                    return next((one for one in found if one.startswith(wanted)), found[0])
+                    return found[0]
         if trouble:
             raise UserError(f"cannot look for {package} in Debian: check the network ({trouble})")
         raise NotOffered(f"Debian ({', '.join(suites)}) does not offer {package}")

@@ -17,18 +17,19 @@ from harness.core.cache import digest, replace, scratch
 from harness.core.debian import Apt, NotOffered
 
 RELEASE = "7.3"
-TAG = "v7.3-rc7"
+# The tags that LINUX= is searched for, the best first.
+TAGS = ("v7.3.4", "v7.3-rc7")
 PACKAGE = f"linux-source-{RELEASE}"
 CONFIG_PACKAGE = f"linux-config-{RELEASE}"
 CONFIG_FILE = f"usr/src/{CONFIG_PACKAGE}/config.amd64_none_amd64.xz"
-SUITES = ("experimental", "sid", "trixie-backports")
-# The kernel's own repository, for the time when Debian no longer offers the package.
-UPSTREAM = "https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git"
+SUITES = ("trixie-backports", "sid", "experimental")
+# The stable kernels' own repository, for the time when Debian no longer offers the package.
+UPSTREAM = "https://git.kernel.org/pub/scm/linux/kernel/git/stable/linux.git"
 DISK_GIB = 4.5
 
 
 def read_version(makefile: str) -> str:
-    """Return the version that the text of a kernel's Makefile tells, such as 7.3.0-rc7, or ''."""
+    """Return the version that the text of a kernel's Makefile tells, such as 7.3.4, or ''."""
     found = dict(re.findall(r"^([A-Z]+) =[ \t]*(\S*)$", makefile, re.M))
     names = ("VERSION", "PATCHLEVEL", "SUBLEVEL", "EXTRAVERSION")
     major, minor, sub, extra = (found.get(name, "") for name in names)
@@ -36,7 +37,7 @@ def read_version(makefile: str) -> str:
 
 
 def find_commit(clone: Path) -> str:
-    """Return the commit of the user's clone to use as the base: the tag, or HEAD if it is a 7.3.
+    """Return the commit of the user's clone to use as the base: a tag, or HEAD if it is a 7.3.
 
     Raises UserError when there is none. Raises UserError for a partial clone, because git would
     fetch the files that it lacks into it.
@@ -54,7 +55,7 @@ def find_commit(clone: Path) -> str:
             "run 'git fetch --refetch --no-filter' there, give a full clone, or leave LINUX out"
         )
     found = ""
-    for name in (TAG, "HEAD"):
+    for name in (*TAGS, "HEAD"):
         try:
             found = read_version(git(clone, "show", f"{name}:Makefile"))
         except UserError:
@@ -63,7 +64,7 @@ def find_commit(clone: Path) -> str:
             return git(clone, "rev-parse", f"{name}^{{commit}}")
     what = f"holds kernel {found}" if found else "holds no kernel"
     raise UserError(
-        f"LINUX={clone} {what}, but the series needs {TAG}: "
+        f"LINUX={clone} {what}, but the series needs {TAGS[0]}: "
         "fetch that tag there, or leave LINUX out"
     )
 
@@ -102,8 +103,8 @@ def fetch_base(fetched: Path, made: Path) -> None:
     try:
         unpack_package(Apt(fetched), made, PACKAGE, SUITES)
     except NotOffered as reason:
-        announce(f"{reason}; fetching {TAG} from {UPSTREAM} (250 MB)")
-        only = ("--depth=1", f"--branch={TAG}")
+        announce(f"{reason}; fetching {TAGS[0]} from {UPSTREAM} (250 MB)")
+        only = ("--depth=1", f"--branch={TAGS[0]}")
         try:
             git(made.parent, "clone", "-q", "-c", "gc.auto=0", *only, UPSTREAM, made)
             git(made, "tag", "base", "HEAD")
@@ -123,7 +124,7 @@ def fetch_config(options: Options) -> Path:
         with replace(kept) as new, scratch(options.build / "apt.tmp") as fetched:
             try:
                 apt = Apt(fetched)
-                found = apt.find_version(CONFIG_PACKAGE, SUITES, TAG[1:].replace("-", "~"))
+                found = apt.find_version(CONFIG_PACKAGE, SUITES)
                 announce(f"fetching {CONFIG_PACKAGE} {found}")
                 packed = apt.fetch(CONFIG_PACKAGE, found) / CONFIG_FILE
             except UserError as error:

@@ -11,7 +11,7 @@ from harness.kernel import export, source, topics
 from review import scripts
 from support import PATCHES, Builder, name_of
 
-EXPORTED_FROM = "7.3.0-rc7"
+EXPORTED_FROM = "7.3.4"
 
 
 @pytest.mark.parametrize("patch", PATCHES, ids=name_of)

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.core import debian, git
+from harness.core import git
 from review import builds
 from review.scripts import check_objects, has_sparse, run_checkpatch
-from review.stable import check_stable
 from support import MAILS, PATCHES, Builder, name_of, need
 
 COVERS = [mail for mail in MAILS if mail not in PATCHES]
@@ -22,13 +21,6 @@ def test_cover_letter(cover: Path, builder: Builder) -> None:
 def test_w1_and_sparse(builder: Builder) -> None:
     need([] if has_sparse(builder.trees.base) else ["a sparse that the kernel accepts"])
     assert check_objects(builder.options, builder.trees) == []
-
-
-def test_stable_kernel(builder: Builder) -> None:
-    try:
-        assert check_stable(builder.options, builder.trees, PATCHES) == []
-    except debian.NotOffered as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.fixture(scope="module", params=range(len(PATCHES)), ids=[*map(name_of, PATCHES)])

@@ -24,8 +24,8 @@ OLDER = "VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 0\nEXTRAVERSION =\n"
     ("makefile", "told"),
     [
         (None, "is not a readable git repository"),
-        ("all:\n", "holds no kernel, but the series needs v7.3-rc7"),
-        (OLDER, "holds kernel 6.1.0, but the series needs v7.3-rc7: fetch that tag"),
+        ("all:\n", "holds no kernel, but the series needs v7.3.4"),
+        (OLDER, "holds kernel 6.1.0, but the series needs v7.3.4: fetch that tag"),
     ],
 )
 def test_linux_is_no_base(
@@ -81,6 +81,7 @@ def test_tag_is_fetched_where_debian_has_no_package(
 
     monkeypatch.setattr(debian, "list_archives", gone)
     monkeypatch.setattr(source, "UPSTREAM", f"file://{toy if there else tmp_path / 'nowhere'}")
+    command.git(toy, "tag", "v7.3.4", "v7.3-rc7")
     chosen = options.read_options({"BUILD": str(tmp_path)})
     if there:
         base = source.prepare_source(chosen) / "base"
