@@ -2,7 +2,7 @@
 
 # An empty BUILD= is the default, here as in harness/core/options.py.
 override BUILD := $(or $(BUILD),build)
-VARIABLES = BUILD SIZE REBINDS BOOTS RUNS LINUX PEER CONFIG ARCH ACCEL JOBS KERNEL CELL DRYRUN
+VARIABLES = BUILD SIZE REBINDS BOOTS RUNS LINUX PEER CONFIG FROM ARCH ACCEL JOBS KERNEL CELL DRYRUN
 export $(VARIABLES)
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 UNKNOWN := $(filter-out $(VARIABLES) MAKE% -%,$(GIVEN))
@@ -17,25 +17,20 @@ UNIT_TESTS = $(PYTHON) -m pytest -q -n auto tests/unit
 MATRIX = $(PYTHON) -m pytest -v -s -rpsfE --no-fold-skipped --durations=0 --durations-min=1
 # $(SETUP) WHAT: first make sure of what a target needs; harness/setup.py lists it.
 SETUP = sh harness/setup.sh
-REPLAYS = replay replay-boot replay-online replay-parallel replay-demotion replay-copy replay-bind
-.PHONY: help packages setup tools tools-all requirements source tree kernels initramfs export bench shell config list probes \
-	$(REPLAYS) record tables check test test-all review outbox clean
+RACES = memmap copy
+.PHONY: help first setup tools tools-all requirements source tree kernels initramfs export bench shell config list probes \
+	$(RACES) record tables check test test-all review outbox clean
 .NOTPARALLEL:
 
 help:
-	@echo 'make bench      measure base and series kernel in a VM: table, samples (default VM: three 100 GiB devices)'
+	@echo 'make bench      seconds per TiB on this CPU, in minutes; then boot base and series in a VM with three 100 GiB devices'
 	@echo 'make check      all that needs no kernel, in a minute: style, types, shell scripts, host tests'
 	@echo 'make test       these, KUnit, the memmap compared, the series booted and checked in the VM: all that CI runs'
 	@echo 'make test-all   these and the rest of the matrix: the base in the VM, sanitizers, architectures, arm64 in the VM, documentation'
 	@echo 'make list       list the cells of the matrix, those that only make test-all runs apart'
-	@echo 'make replay     run the object files of both kernels in user space: compare every byte, and race them natively'
-	@echo 'make replay-boot  the same for the memmap of boot: deferred initialisation, with the page allocator behind it'
-	@echo 'make replay-online  the same for memory blocks that come online'
-	@echo 'make replay-parallel  the same for one device and several threads: compared with base, timed by wall clock'
-	@echo 'make replay-demotion  the same for the copy of folios to a lower tier, and what it evicts from the caches'
-	@echo 'make replay-copy  memcpy_nt() beside the other ways to copy, 64 bytes to 2 MiB'
-	@echo 'make replay-bind  the same for all of a bind and an unbind: page tables, fill, and what is freed'
-	@echo 'make record     run every replay, and write results/DATE-CPU/ with table, samples, picture and README.md: ready to commit'
+	@echo 'make memmap     run the objects of both kernels here: compare every byte, and race binds, onlining, boot by size'
+	@echo 'make copy       the same for memcpy_nt() beside other copies, and for folios that are demoted'
+	@echo 'make record     both, into results/DATE-CPU/ with tables, samples and README.md: ready to commit'
 	@echo 'make tables     write the tables of README and docs from results/; those of the patches: make export'
 	@echo 'make review     what make test does not look at: each patch built and booted with KUnit, sparse, 7.3.y'
 	@echo 'make outbox     write the patches as mails by you (git config user.name), signed off, addressed; nothing sends them'
@@ -46,35 +41,34 @@ help:
 	@echo 'make clean      remove BUILD; refused while its branch `series` has work that was not exported'
 	@echo
 	@echo 'Single stages, each doing what it needs of those before it:'
-	@echo 'make setup      install missing packages and the Python environment'
-	@echo 'make tools      the same, and what only make test needs'
+	@echo 'make setup      install what make bench needs'
+	@echo 'make tools      install what make test needs, and the Python environment'
 	@echo 'make tools-all  the same, and what only make test-all needs'
 	@echo 'make requirements  pin the Python packages anew; needs the program uv'
 	@echo 'make source     fetch the base kernel'
 	@echo 'make tree       apply the series to it, on branch `series`'
+	@echo 'make first      the first table of make bench'
 	@echo 'make kernels    build both kernels'
 	@echo 'make initramfs  build the selftest and the guest'
 	@echo
 	@echo 'SIZE=100G    size of each device, in GiB'
 	@echo 'REBINDS=30   rebinds of each driver in a boot'
 	@echo 'BOOTS=n      boots of each kernel (else 2 with KVM, or 1)'
-	@echo 'RUNS=5       processes of each race of a replay; the tables show their medians and their range'
+	@echo 'RUNS=5       processes of each race; the tables show their medians and their range'
 	@echo 'LINUX=path   a git clone of the kernel to take the base from (else Debian'\''s source package)'
-	@echo 'PEER=name    another proposal for make replay to compare and race: a folder of patches, an mbox, or a commit of LINUX'
-	@echo 'CONFIG=debian  the configuration of the kernels of a replay: Debian'\''s own, or default, that of the VM, or another that it has'
+	@echo 'PEER=name    another proposal to compare and race: a folder of patches, an mbox, or a commit of LINUX'
+	@echo 'CONFIG=debian  the configuration of the objects: Debian'\''s own, or default, that of the VM, or another that they have'
+	@echo 'FROM=file    for make record: what the program memmap wrote on another machine'
 	@echo 'ARCH=x86_64  or arm64: what make bench and its stages measure; arm64 is cross-compiled and always emulated'
-	@echo 'ACCEL=tcg    or kvm, or native (docs/native.md); if empty, KVM where a probe boot works, else TCG (make bench: native boots where only they work)'
+	@echo 'ACCEL=tcg    or kvm; if empty, KVM where a probe boot works, else TCG'
 	@echo 'KERNEL=series  or base: the kernel of make shell, and of DRYRUN='
 	@echo 'DRYRUN=1     print the QEMU command of make bench or make shell; build and install nothing'
 	@echo 'JOBS=n       parallel compilations (else one per processor)'
 	@echo 'CELL=table/name  the cell of make config'
 	@echo 'BUILD=build  where everything is made'
 
-packages:
-	@$(SETUP) bench
-
 setup:
-	@$(SETUP) replay
+	@$(SETUP) bench
 
 tools:
 	@$(SETUP) test
@@ -94,31 +88,47 @@ $(if $(filter-out bench shell,$(MAKECMDGOALS)),$(error DRYRUN= is for make bench
 bench shell:
 	$(SYSTEM_PYTHON) harness.vm.dryrun $@
 else
-bench: packages
+bench: $(if $(filter arm64,$(ARCH)),,first)
+	@$(SETUP) bench
 	$(SYSTEM_PYTHON) harness.bench.measure
 
-shell: packages
+shell:
+	@$(SETUP) bench
 	$(SYSTEM_PYTHON) harness.vm.shell
 endif
 
-source tree: packages
+first:
+	@$(SETUP) objects
+	$(SYSTEM_PYTHON) harness.link.first
+
+source tree:
+	@$(SETUP) objects
 	$(SYSTEM_PYTHON) harness.kernel.$@
 
-kernels: packages
+kernels:
+	@$(SETUP) bench
 	$(SYSTEM_PYTHON) harness.kernel.images
 
-initramfs: packages
+initramfs:
+	@$(SETUP) bench
 	$(SYSTEM_PYTHON) harness.vm.initramfs
 
-export: packages
+export:
+	@$(SETUP) objects
 	$(SYSTEM_PYTHON) harness.kernel.export
-	$(SYSTEM_PYTHON) harness.replay.tables series
+	$(SYSTEM_PYTHON) report.tables series
 
-$(REPLAYS): setup
-	@$(PYTHON) -m harness.replay $(@:replay-%=%)
+$(RACES):
+	@$(SETUP) objects
+	$(SYSTEM_PYTHON) harness.link.race $@
 
-record tables: setup
-	@$(PYTHON) -m harness.replay.$@
+record:
+	@$(SETUP) objects
+	$(SYSTEM_PYTHON) report.record
+
+tables:
+	@$(SETUP) tables
+	@$(PYTHON) -m report.tables
 
 review:
 	@$(SETUP) review
@@ -128,7 +138,8 @@ outbox:
 	@$(SETUP) outbox
 	@$(PYTHON) -m review.outbox
 
-probes: setup
+probes:
+	@$(SETUP) objects
 	@mkdir -p "$$BUILD/probes"
 	@gcc -O2 -Wall -pthread -o "$$BUILD/probes/undrained" probes/undrained.c
 	@"$$BUILD/probes/undrained"

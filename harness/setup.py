@@ -23,40 +23,44 @@ from harness.core.progress import announce, say
 from harness.core.stages import run_program
 
 PYTHON = Path("/usr/bin/python3")
-BASE = (
-    *("build-essential", "bc", "bison", "flex", "libelf-dev", "libssl-dev", "git", "ccache", "xz-utils"),
-    *("ndctl", "daxctl", "busybox-static", "python3-venv"),
-    # To verify what apt fetches.
-    "debian-archive-keyring",
+# To compile a kernel's objects. git brings perl; the keyring is to verify what apt fetches.
+OBJECTS = (
+    *("gcc", "libc6-dev", "make", "bc", "bison", "flex", "libelf-dev", "libssl-dev", "git"),
+    *("xz-utils", "debian-archive-keyring"),
 )
-CLANG = (f"clang{LLVM}", f"lld{LLVM}", f"llvm{LLVM}")
+# What runs in a guest; list_packages() adds what runs the guest of ARCH=, and compiles for it.
+GUEST = ("ndctl", "daxctl", "busybox-static")
+VENV = ("python3-venv",)
 REVIEWERS = ("codespell", "shellcheck", "sparse")
-QEMU = get_machine(GUESTS[0]).packages
+CLANG = (f"clang{LLVM}", f"lld{LLVM}", f"llvm{LLVM}")
 # What builds ndctl's own tests (tests/cells/ndctl.py), and what they run.
 NDCTL = (
     *("meson", "pkg-config", "uuid-dev", "libiniparser-dev", "libjson-c-dev", "libkeyutils-dev"),
     *("libkmod-dev", "libudev-dev", "jq", "trace-cmd"),
 )
-# What compiles for each guest.
-CROSS = [package for guest in GUESTS for package in ARCHITECTURES[guest].packages]
-TESTERS = (*QEMU, *CROSS, *CLANG, *REVIEWERS, "qemu-user", "e2fsprogs", "dmsetup", "libnuma-dev")
-# The packages that a target needs on top of BASE and those of ARCH=. Single stages are like bench.
+CELLS = (
+    *(*OBJECTS, *GUEST, *VENV, *REVIEWERS, *CLANG),
+    *("ccache", "debootstrap", "dmsetup", "e2fsprogs", "libnuma-dev", "qemu-user"),
+    # test_kunit.py boots x86-64, and objects are compiled for each guest.
+    *get_machine(GUESTS[0]).packages,
+    *(package for guest in GUESTS for package in ARCHITECTURES[guest].packages),
+)
+# The packages that a target needs. Single stages are like objects or bench.
 NEEDS: dict[str, tuple[str, ...]] = {
-    "bench": (),
-    "replay": (),
-    "check": REVIEWERS,
-    "outbox": (),
-    "review": (*QEMU, *REVIEWERS),
-    "test": TESTERS,
+    "objects": OBJECTS,
+    "bench": (*OBJECTS, *GUEST),
+    "tables": (*OBJECTS, *VENV),
+    "outbox": (*OBJECTS, *VENV),
+    "check": (*OBJECTS, *VENV, *REVIEWERS),
+    "review": (*OBJECTS, *VENV, *REVIEWERS, *GUEST),
+    "test": CELLS,
     "test-all": (
-        *TESTERS,
-        *NDCTL,
+        *(*CELLS, *NDCTL),
         *(package for one in ARCHITECTURES.values() for package in one.packages),
         *(package for guest in GUESTS for package in get_machine(guest).packages),
     ),
 }
-# What needs no Python package, and what builds no kernel.
-WITHOUT_PYTHON = ("bench",)
+# What builds no kernel.
 WITHOUT_KERNEL = ("check", "outbox")
 # What is installed by pip: first what builds dkimpy, the one package that has no wheel.
 LISTS = [ROOT / f"harness/requirements/{name}.txt" for name in ("build", "packages")]
@@ -73,8 +77,10 @@ APT = (
 
 def list_packages(what: str, arch: str) -> list[str]:
     """Return the packages that a target needs when ARCH=arch, each once."""
-    guest = (*get_machine(arch).packages, *ARCHITECTURES[arch].packages)
-    return list(dict.fromkeys((*BASE, *guest, *NEEDS[what])))
+    packages = [*NEEDS[what]]
+    if {*GUEST} <= {*packages}:
+        packages += (*get_machine(arch).packages, *ARCHITECTURES[arch].packages)
+    return list(dict.fromkeys(packages))
 
 
 def find_missing(packages: Sequence[str]) -> list[str]:
@@ -131,7 +137,7 @@ def provide(what: str, options: Options) -> None:
     packages = find_missing(list_packages(what, options.arch))
     key = options.build / "venv/key"
     made = key.read_text() if key.exists() else ""
-    bare = what not in WITHOUT_PYTHON and made != find_key(options.build)
+    bare = {*VENV} <= {*NEEDS[what]} and made != find_key(options.build)
     # Nothing is locked, and nobody is kept waiting, when all is there.
     if not packages and not bare:
         return

@@ -1,16 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The kernels that are linked, and how the program gives up. */
+/*
+ * The kernels that are linked, and how the program gives up. Faults become messages: a store
+ * outside of the memmap, a symbol that nobody provides (each has a page of its own that cannot be
+ * accessed), a BUG().
+ */
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-#include "userspace.h"
+#include "host.h"
+
+#define UNEXPECTED_SIZE	4096
 
 struct kernel kernels[MAX_KERNELS];
 unsigned int nr_kernels;
 const struct replay_layout *layout;
-unsigned long replay_pgmap[512];
+const char *crash_context = "", *crash_kernel = NO_KERNEL;
+
+/* Generated when the program is linked: a page for each symbol that nobody provides. */
+extern char unexpected_start[], unexpected_end[];
+extern const char *const unexpected_names[];
+/* Of the kernels that are linked: each the start of a struct of the program's own. */
+extern __attribute__((weak)) const struct replay_side base_side, series_side, fallback_side,
+	peer_side;
 
 void die(const char *format, ...)
 {
@@ -22,20 +37,6 @@ void die(const char *format, ...)
 	fprintf(stderr, "\n");
 	exit(2);
 }
-
-void *map_at(unsigned long where, size_t bytes)
-{
-	void *made = mmap((void *)where, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE |
-			  MAP_ANONYMOUS | MAP_NORESERVE | (where ? MAP_FIXED_NOREPLACE : 0), -1, 0);
-
-	if (made == MAP_FAILED || (where && made != (void *)where))
-		die("cannot map %zu MiB: free some memory, or raise ulimit -v", bytes / MIB);
-	return made;
-}
-
-/* Of the kernels that are linked: each the start of a struct of the program's own. */
-extern __attribute__((weak)) const struct replay_side base_side, series_side, fallback_side,
-	peer_side;
 
 void find_kernels(void)
 {
@@ -61,14 +62,44 @@ void find_kernels(void)
 	}
 }
 
-const char *field_at(unsigned long page, unsigned int offset)
+static void __attribute__((noreturn)) report_crash(const char *format, ...)
 {
-	const struct replay_field *f;
+	char what[192], text[512];
+	va_list arguments;
 
-	for (int i = 0; i < 2; i++)
-		for (f = i ? layout->fields : kernels[0].side->fields; f->name; f++)
-			if (offset >= f->offset && offset < f->offset + f->size &&
-			    (f->page == page || !strncmp(f->name, "page.", 5)))
-				return f->name;
-	return "padding";
+	va_start(arguments, format);
+	vsnprintf(what, sizeof(what), format, arguments);
+	snprintf(text, sizeof(text), "replay: %s: the code of %s %s\n", crash_context,
+		 crash_kernel, what);
+	if (write(STDERR_FILENO, text, strlen(text)) < 0)
+		_exit(2);
+	_exit(3);
+}
+
+KERNEL_CALLS
+void replay_unexpected(const char *name)
+{
+	report_crash("used an unexpected symbol, %s; provide it in shim.c", name);
+}
+
+static void crash(int signal, siginfo_t *info, void *context)
+{
+	char *address = info->si_addr;
+
+	if (address >= unexpected_start && address < unexpected_end)
+		replay_unexpected(unexpected_names[(address - unexpected_start) / UNEXPECTED_SIZE]);
+	report_crash("%s at %p", signal == SIGSEGV || signal == SIGBUS ?
+		     "touched memory outside of the memmap" : signal == SIGFPE ?
+		     "hit a division by zero" : "hit BUG() or an illegal instruction",
+		     (void *)address);
+}
+
+void catch_crashes(void)
+{
+	static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE };
+	struct sigaction action = { .sa_sigaction = crash, .sa_flags = SA_SIGINFO };
+
+	mprotect(unexpected_start, unexpected_end - unexpected_start, PROT_NONE);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaction(signals[i], &action, NULL);
 }

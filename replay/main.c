@@ -1,24 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The command line of all replay programs. */
+/* The command line of both programs: settings, then a command and its words. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "userspace.h"
+#include "host.h"
+
+static int nr_settings;
+static char **settings;
+
+const char *find_setting(const char *name)
+{
+	size_t length = strlen(name);
+
+	for (int i = 0; i < nr_settings; i++)
+		if (!strncmp(settings[i], name, length) && settings[i][length] == '=')
+			return settings[i] + length + 1;
+	return NULL;
+}
+
+static void __attribute__((noreturn)) refuse(const char *what, const char *word)
+{
+	fputs(usage, stderr);
+	die("\"%s\" is no %s", word, what);
+}
+
+unsigned long read_number(const char *text)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 0);
+
+	if (!*text || *end || *text == '-')
+		refuse("number", text);
+	return n;
+}
 
 unsigned long read_word(int nr, char **words, int which, unsigned long missing)
 {
-	char *text, *end;
-	unsigned long n;
-
-	if (which >= nr)
-		return missing;
-	text = words[which];
-	n = strtoul(text, &end, 0);
-	if (!*text || *end || *text == '-') {
-		fputs(usage, stderr);
-		die("\"%s\" is no number", text);
-	}
-	return n;
+	return which < nr ? read_number(words[which]) : missing;
 }
 
 unsigned long read_within(int nr, char **words, int which, unsigned long missing,
@@ -31,35 +49,45 @@ unsigned long read_within(int nr, char **words, int which, unsigned long missing
 	return n;
 }
 
-static void print_info(void)
+static int print_info(void)
 {
-	printf("struct page of %u bytes", layout->page_struct_size);
-	if (layout->has_mask)
-		printf(", compound_info is a %s", layout->has_mask() ? "mask" : "pointer");
-	printf("%s%s\nkernels:", layout->can_check ? ", with check_pages=" : "",
+	printf("struct page of %u bytes, compound_info is a %s%s%s\nkernels:",
+	       layout->page_struct_size, layout->has_mask() ? "mask" : "pointer",
+	       layout->can_check ? ", with check_pages=" : "",
 	       layout->can_trace ? ", with the page_ref_set tracepoint" : "");
 	for (unsigned int i = 0; i < nr_kernels; i++)
 		printf(" %s", kernels[i].name);
 	printf("\n");
-}
-
-int run_command(int nr, char **words)
-{
-	if (nr == 1 && !strcmp(words[0], "info")) {
-		print_info();
-		return 0;
-	}
-	for (const struct command *c = commands; nr && c->name; c++)
-		if (!strcmp(c->name, words[0]) && nr - 1 <= c->most)
-			return c->run(nr - 1, words + 1);
-	fputs(usage, stderr);
-	return 2;
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	crash_catch();
+	int nr;
+
+	catch_crashes();
 	find_kernels();
-	prepare_kernels();
-	return run_command(argc - 1, argv + 1);
+	settings = argv + 1;
+	while (nr_settings + 1 < argc && strchr(settings[nr_settings], '='))
+		nr_settings++;
+	for (int i = 0; i < nr_settings; i++) {
+		size_t length = strcspn(settings[i], "=");
+		const char *const *known = setting_names;
+
+		while (*known && (strncmp(*known, settings[i], length) || (*known)[length]))
+			known++;
+		if (!*known)
+			refuse("setting", settings[i]);
+	}
+	boot_kernels();
+	argv += 1 + nr_settings;
+	nr = argc - 1 - nr_settings;
+	if (!nr)
+		return run_all();
+	if (nr == 1 && !strcmp(argv[0], "info"))
+		return print_info();
+	for (const struct command *c = commands; c->name; c++)
+		if (!strcmp(c->name, argv[0]) && nr - 1 <= c->most)
+			return c->run(nr - 1, argv + 1);
+	refuse("command with these words", argv[0]);
 }

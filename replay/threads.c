@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "userspace.h"
+#include "host.h"
 
 #define MAX_WORKS	512
 

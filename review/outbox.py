@@ -15,7 +15,7 @@ from harness.core.cache import replace
 from harness.kernel.export import COVER, SHORTLOG, is_rfc, read_subject
 from harness.kernel.source import borrow_objects
 from harness.kernel.topics import SERIES, list_files, list_topics
-from harness.kernel.tree import Trees, apply_patch, apply_series
+from harness.kernel.tree import Trees, apply_patches, apply_series
 
 B4 = Path(sys.executable).with_name("b4")
 
@@ -52,7 +52,7 @@ def commit_topic(tree: Path, topic: Path) -> None:
     sign = ["git", "-c", "commit.gpgSign=false", "-c", "core.hooksPath=/dev/null", "commit"]
     sign += ["-q", "--amend", "--no-edit", "--reset-author", "--signoff"]
     for patch in list_files(topic):
-        apply_patch(tree, patch)
+        apply_patches(tree, [patch])
         run(sign, f"signing off {patch.name}", cwd=tree)
 
 

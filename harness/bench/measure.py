@@ -10,23 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.bench.report import format_table, name_how
-from harness.bench.whole import boot_cases
-from harness.core import ROOT, Options, UserError, announce, compile_program, run_stage, say
+from harness.core import Options, announce, run_stage, say
 from harness.core.cache import remove, replace
 from harness.core.cpu import describe_cpu
 from harness.kernel.images import Kernel, build_pair
 from harness.kernel.tree import apply_series
 from harness.vm import console
-from harness.vm.accel import choose_accel, choose_native
+from harness.vm.accel import choose_accel
 from harness.vm.devices import count_pages, list_devices
-from harness.vm.guest import (
-    Guest,
-    announce_stage,
-    boot_guest,
-    check_qemu,
-    compile_monitor,
-    need_memory,
-)
+from harness.vm.guest import Guest, announce_stage, boot_guest, check_qemu, need_memory
 from harness.vm.initramfs import make_initramfs
 
 
@@ -86,23 +78,16 @@ def run_bench(options: Options) -> Path:
     The folder of samples.json and the consoles appears whole or not at all; the table is
     added to it. Returns the folder. Raises UserError when a build or a boot fails.
     """
-    options = choose_native(options)
-    devices, native, more = list_devices(options.arch), options.accel == "native", {}
-    # A native boot first binds each as raw, with a memmap in RAM.
-    need_memory(options.gib, devices * (1 + native))
-    qemu = "" if native else check_qemu(options.arch)
+    devices = list_devices(options.arch)
+    need_memory(options.gib, devices)
+    qemu = check_qemu(options.arch)
     trees = apply_series(options)
     pair = build_pair(options, trees)
-    if native:
-        compile_monitor(options.build)
-        fill = compile_program(ROOT / "native/fill.c", options.build / "fill", "-static")
-        more = {"bin/fill": fill.read_bytes()}
-    image = make_initramfs(options, trees.series, more=more)
+    image = make_initramfs(options, trees.series)
     accel = choose_accel(options, pair[0], image)
     # Boots of one kernel differ in time, and an emulator's times mean little.
-    boots = options.boots or {"kvm": 2, "native": 3}.get(accel, 1)
+    boots = options.boots or (2 if accel == "kvm" else 1)
     folder = options.name_result("bench")
-    failed: list[str] = []
     with keep_consoles(folder) as new:
         samples: dict[str, object] = {
             "date": time.strftime("%Y-%m-%d"),
@@ -116,16 +101,12 @@ def run_bench(options: Options) -> Path:
             "rebinds": options.rebinds,
             "boots": boot_all(options, pair, image, accel, boots, new),
         }
-        if native:
-            samples["whole"], failed = boot_cases(options, pair, image, boots, new)
         (new / "samples.json").write_text(json.dumps(samples, indent=1) + "\n")
     announce("writing the table")
     table = format_table(samples)
     (folder / "table.txt").write_text(table)
     print(f"\n{table}")
     say(f"raw samples, consoles and table: {folder}")
-    if failed:
-        raise UserError(f"{', '.join(failed)} failed (see above): {folder} has the others")
     return folder
 
 

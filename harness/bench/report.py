@@ -5,18 +5,11 @@ import math
 import statistics
 from typing import Any
 
-from harness.bench.whole import format_whole
 from harness.core import UserError
 
 JIFFIES = 2
 # What the reader of a table must know, by the accelerator.
 WARNINGS = {
-    "native": (
-        "",
-        "NATIVE: the kernel runs on the CPU itself, at CPL 3. The memmap of a rebind is its time.",
-        "A hypervisor traps each write to a page table and each first touch of a new mapping:",
-        "first binds and unbinds mostly time that.",
-    ),
     "tcg": (
         "",
         "TCG emulates the processor: a non-temporal store is a plain store there, so",
@@ -66,12 +59,9 @@ def make_label(samples: dict[str, Any]) -> str:
     release = samples["boots"][0]["release"].partition("-base")[0]
     arch = f"{samples['arch']} " if "arch" in samples else ""
     accel = samples["accelerator"]
-    machine = f"{accel.upper()} (QEMU {samples['qemu']})"
-    if accel == "native":
-        machine = "one virtual CPU"
     return (
-        f"{samples['gib']} GiB, {arch}kernel {release}, {name_how(accel)}: {machine} "
-        f"on {samples['cpu']}, {samples['date']}, "
+        f"{samples['gib']} GiB, {arch}kernel {release}, {name_how(accel)}: "
+        f"{accel.upper()} (QEMU {samples['qemu']}) on {samples['cpu']}, {samples['date']}, "
         f"{len(samples['boots']) // 2} boots x {samples['rebinds']} rebinds per kernel"
     )
 
@@ -111,6 +101,4 @@ def format_table(samples: dict[str, Any]) -> str:
             "because the guest's",
             "clock jumped: the host was busy with something else.",
         ]
-    if samples.get("whole"):
-        rows += ["", format_whole(samples["whole"])]
     return "\n".join([*rows, *WARNINGS.get(samples["accelerator"], ())]) + "\n"

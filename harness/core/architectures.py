@@ -31,7 +31,7 @@ class Architecture:
 
     packages are the Debian packages that cross-compile for it. cross is the prefix of the GNU
     tools. qemu is the program that runs its KUnit kernels, on a machine that kunit.py chooses.
-    library names the object files of the kernel's own routines that the replay links. runner is
+    library names the object files of the kernel's own routines that a program links. runner is
     the command that runs a user program of the architecture on the host.
     """
 
@@ -72,6 +72,7 @@ X86_64 = Architecture(
         "__sw_hweight64": "arch/x86/lib/hweight.o",
         "int_sqrt": "lib/math/int_sqrt.o",
         # What a kernel for more CPUs than a word has bits does not inline.
+        "__bitmap_set": "lib/bitmap.o",
         "__bitmap_weight": "lib/bitmap.o",
         "_find_next_bit": "lib/find_bit.o",
         "__list_add_valid_or_report": "lib/list_debug.o",

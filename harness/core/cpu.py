@@ -20,23 +20,24 @@ KNOWN = {
 }
 
 
-def describe_cpu(cpuinfo: str = "") -> str:
+def name_cpu(vendor: str, family: str, model: str, stepping: str, name: str, amx: int) -> str:
     """Return the CPU's name, family, model, stepping and, if it is known, microarchitecture.
 
     A hypervisor can mask the model. AMX then still shows that it is Sapphire Rapids or later.
     """
-    text = cpuinfo or Path("/proc/cpuinfo").read_text()
-    fields: dict[str, str] = dict(re.findall(r"^([^\t:]+?)\s*: (.*)$", text.split("\n\n")[0], re.M))
-    family, model = int(fields["cpu family"]), int(fields["model"])
-    told = f"{fields['model name'].strip()}, family {family} model {model}"
-    told += f" stepping {fields.get('stepping', 'unknown')}"
-    known = KNOWN.get((fields.get("vendor_id", ""), family, model), "")
-    if not known and "amx_tile" in fields.get("flags", "").split():
+    told = f"{name.strip()}, family {family} model {model} stepping {stepping or 'unknown'}"
+    known = KNOWN.get((vendor, int(family), int(model)), "")
+    if not known and amx:
         known = "Sapphire Rapids or later, its model masked"
     return f"{told} ({known})" if known else told
 
 
-def read_cpu_times() -> tuple[int, int]:
-    """Return the time that the hypervisor took from this host, and all CPU time, in 10 ms."""
-    times = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
-    return times[-1], sum(times)
+def describe_cpu(cpuinfo: str = "") -> str:
+    """Return the same of this machine's CPU, or of the text of a /proc/cpuinfo."""
+    text = cpuinfo or Path("/proc/cpuinfo").read_text()
+    fields: dict[str, str] = dict(re.findall(r"^([^\t:]+?)\s*: (.*)$", text.split("\n\n")[0], re.M))
+    keys = ("vendor_id", "cpu family", "model", "stepping", "model name")
+    vendor, family, model, stepping, name = (fields.get(key, "") for key in keys)
+    return name_cpu(
+        vendor, family, model, stepping, name, "amx_tile" in fields.get("flags", "").split()
+    )

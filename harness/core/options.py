@@ -13,7 +13,7 @@ from harness.core.folders import ROOT, check_path
 
 # GiB for each device. In less, the device with 1 GiB alignment has no room for data.
 SIZES = range(2, 1025)
-ACCELS = ("kvm", "tcg", "native")
+ACCELS = ("kvm", "tcg")
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class Options:
     gib is the size of each device. arch is the architecture of the guest. accel is one of ACCELS.
     It is empty, or boots None, where the harness is to choose. peer is a folder, a commit or empty.
     kernel is the one of make shell, cell is for make config. runs is how
-    many processes race in a replay, and config names the configuration of its kernels.
+    many processes race, and config names the configuration of their kernels. source is a file with
+    samples of another machine.
     """
 
     gib: int
@@ -39,12 +40,11 @@ class Options:
     cell: str = ""
     runs: int = 5
     config: str = "debian"
+    source: Path | None = None
 
     def name_result(self, target: str) -> Path:
         """Return the folder that holds what a target of make measured in the VM."""
-        kinds = [self.arch] * (self.arch != GUESTS[0])
-        kinds += [self.accel] * (self.accel == "native")
-        return self.build / "-".join([target, *kinds])
+        return self.build / "-".join([target, *[self.arch] * (self.arch != GUESTS[0])])
 
 
 def read_count(env: Mapping[str, str], name: str, default: int, most: int) -> int:
@@ -78,8 +78,8 @@ def read_size(env: Mapping[str, str]) -> int:
 def read_options(env: Mapping[str, str] = os.environ) -> Options:
     accel = read_choice(env, "ACCEL", ACCELS, "")
     arch = read_choice(env, "ARCH", GUESTS, GUESTS[0])
-    if accel in ("kvm", "native") and arch != GUESTS[0]:
-        raise UserError(f"ACCEL={accel} cannot run an {arch} guest: leave out ACCEL= or ARCH=")
+    if accel == "kvm" and arch != GUESTS[0]:
+        raise UserError(f"ACCEL=kvm cannot run an {arch} guest: leave out ACCEL= or ARCH=")
     build = Path(env.get("BUILD") or ROOT / "build").resolve()
     check_path("BUILD", build)
     check_path("the checkout", ROOT)
@@ -97,4 +97,5 @@ def read_options(env: Mapping[str, str] = os.environ) -> Options:
         cell=env.get("CELL") or "",
         runs=read_count(env, "RUNS", 5, 100),
         config=env.get("CONFIG") or "debian",
+        source=Path(env["FROM"]).resolve() if env.get("FROM") else None,
     )

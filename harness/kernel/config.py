@@ -80,21 +80,6 @@ LIKE_DEBIAN = dataclasses.replace(
         *turn_on("X86_KERNEL_IBT DEBUG_LIST UBSAN UBSAN_BOUNDS UBSAN_SHIFT"),
     ),
 )
-# A kernel at CPL 3 under native/monitor.c has no bus, no firmware, no APIC and no hypervisor that
-# it knows of; it cannot move itself, and gets its persistent memory from the e820 map. The tracer
-# tells the parts of a bind. Until it is used, it is a NOP in each function, as with Debian.
-NATIVE = dataclasses.replace(
-    MEASURED,
-    name="native",
-    lines=(
-        *turn_on("EXPERT X86_PMEM_LEGACY FTRACE FUNCTION_TRACER FUNCTION_GRAPH_TRACER"),
-        *turn_off("ACPI ACPI_HOTPLUG_MEMORY ACPI_NFIT ACPI_NUMA X86_64_ACPI_NUMA EFI PCI PCI_MSI"),
-        *turn_off("VIRTIO_MENU VIRTIO_MEM VIRTIO_PCI HYPERVISOR_GUEST KVM_GUEST PARAVIRT"),
-        *turn_off("X86_X2APIC X86_MCE MTRR RANDOMIZE_BASE RELOCATABLE SERIAL_8250"),
-        *turn_off("SERIAL_8250_CONSOLE CPU_MITIGATIONS MODIFY_LDT_SYSCALL X86_16BIT X86_UMIP"),
-        *turn_off("X86_VSYSCALL_EMULATION INPUT VT SERIO HID"),
-    ),
-)
 # For KMSAN on top of MEASURED: with it, Kconfig has no deferred initialisation.
 WITH_KMSAN = (*turn_on("KMSAN"), *turn_off("DEFERRED_STRUCT_PAGE_INIT"))
 

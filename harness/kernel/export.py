@@ -12,8 +12,8 @@ from pathlib import Path
 
 from harness.core import Options, UserError, git, run_stage, say
 from harness.kernel import source
-from harness.kernel.topics import SERIES, list_files, list_topics, name_branch
-from harness.kernel.tree import make_key, record_key
+from harness.kernel.topics import SERIES, list_files, name_branch
+from harness.kernel.tree import choose_stack, make_key, record_key
 
 COVER = "0000-cover-letter.patch"
 FORMAT_PATCH = (
@@ -89,8 +89,9 @@ def export_series(options: Options, series: Path = SERIES) -> None:
     if git(worktrees / "series", "status", "--porcelain", "--untracked-files=no"):
         raise UserError(f"{worktrees / 'series'} has uncommitted changes: commit them first")
     git(worktrees / "series", "checkout", "-q", "series")
-    export_topics(worktrees / "series", list_topics(series))
-    record_key(worktrees, make_key(worktrees, list_topics(series)))
+    stack = choose_stack(worktrees / "base", series)
+    export_topics(worktrees / "series", stack)
+    record_key(worktrees, make_key(worktrees, stack))
 
 
 if __name__ == "__main__":

@@ -9,12 +9,12 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.core import ROOT, Options, announce, git, need_disk, run_stage, say
+from harness.core import Options, announce, git, need_disk, run_stage, say
 from harness.core.architectures import get_machine
 from harness.core.cache import drop_others, keep
-from harness.kernel.config import BOOTED, MEASURED, NATIVE, KernelConfig, configure
+from harness.kernel.config import BOOTED, MEASURED, KernelConfig, configure
 from harness.kernel.toolchain import count_lines, need_tools
-from harness.kernel.tree import Trees, apply_patch, apply_series, checkout_commit
+from harness.kernel.tree import Trees, apply_series
 
 DISK_GIB = 1.5
 KEPT = {
@@ -84,19 +84,8 @@ def build_kernel(
     return Kernel(label, (kept / "release").read_text().strip(), kept / "image", arch)
 
 
-def patch_trees(trees: Trees) -> Trees:
-    """Return worktrees of base and series with what native/monitor.c needs of a kernel."""
-    worktrees, made = trees.base.parent, []
-    for name, tree in (("native-base", trees.base), ("native-series", trees.series)):
-        made.append(checkout_commit(worktrees, git(tree, "rev-parse", "HEAD"), name))
-        apply_patch(made[-1], ROOT / "native/kernel.patch", advice="rebase it on the base")
-    return Trees(*made)
-
-
 def build_pair(options: Options, trees: Trees) -> tuple[Kernel, Kernel]:
     config = BOOTED[options.arch]
-    if options.accel == "native":
-        trees, config = patch_trees(trees), NATIVE
     base = build_kernel(options, "base", trees.base, config)
     series = build_kernel(options, "series", trees.series, config)
     say(f"kernels: {base.release}, {series.release}")

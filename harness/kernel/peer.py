@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.core import Options, UserError, announce, git
 from harness.kernel.topics import list_files, list_topics
-from harness.kernel.tree import apply_patch, checkout_commit, open_scratch
+from harness.kernel.tree import apply_patches, checkout_commit, open_scratch
 
 FUNCTION = "memmap_init_zone_device"
 SOURCE = "mm/mm_init.c"
@@ -40,7 +40,7 @@ def apply_mails(base: Path, where: Path) -> str:
         for file in list_mboxes(where):
             announce(f"applying {file}")
             advice = "rebase it on the base, or leave PEER out"
-            apply_patch(scratch, file, f"PEER={where}: {file.name}", advice, empty="drop")
+            apply_patches(scratch, [file], f"PEER={where}: {file.name}", advice, empty="drop")
         if not git(scratch, "log", "base.."):
             raise UserError(
                 f"PEER={where} holds no patches: "

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The tools that compile a kernel, GNU or LLVM, and the make command that uses them."""
 
+import os
 import re
 import shlex
 import shutil
@@ -33,12 +34,9 @@ class Toolchain:
     def version(self) -> str:
         return run([self.cc, "--version"], self.cc).splitlines()[0]
 
-    def words(self) -> list[str]:
-        """Return the arguments for make that choose the tools, with ccache before the compilers."""
-        if self.llvm:
-            return [f"LLVM={self.llvm}", f"CC=ccache {self.cc}"]
-        cross = f"CROSS_COMPILE={self.architecture.cross}"
-        return [cross, "HOSTCC=ccache gcc", f"CC=ccache {self.cc}"]
+    def word(self) -> str:
+        """Return the argument for make that chooses the tools."""
+        return f"LLVM={self.llvm}" if self.llvm else f"CROSS_COMPILE={self.architecture.cross}"
 
     def make(
         self,
@@ -59,7 +57,7 @@ class Toolchain:
         does.
         """
         targets = [arg for arg in args if not arg.startswith("-") and "=" not in arg]
-        rest = [f"ARCH={self.architecture.kernel}", *self.words()]
+        rest = [f"ARCH={self.architecture.kernel}", self.word()]
         rest += [arg for arg in args if arg not in targets]
         below = [target for target in targets if target.startswith("arch/")]
         usual = [target for target in targets if target not in below]
@@ -95,6 +93,8 @@ def compile_like_mm_init(out: Path, source: Path, made: Path, *flags: str) -> Pa
 def make_variables(options: Options) -> dict[str, str]:
     """Return the variables of a build: ccache under build/, and no host or time in the kernel."""
     return {
+        # Where ccache is installed, Debian has compilers there that go through it.
+        "PATH": f"/usr/lib/ccache:{os.environ['PATH']}",
         "CCACHE_DIR": str(options.build / "ccache"),
         "CCACHE_MAXSIZE": "4G",
         # With relative paths, one configuration or clone can reuse what another compiled.

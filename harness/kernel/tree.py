@@ -9,14 +9,14 @@ is never discarded.
 import contextlib
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.core import Options, UserError, announce, git, run_stage
 from harness.core.cache import digest
 from harness.kernel import source
-from harness.kernel.topics import SERIES, list_files, list_topics, name_branch
+from harness.kernel.topics import ON_V11, SERIES, list_files, list_topics, name_branch
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,15 @@ class Trees:
 
     base: Path
     series: Path
+
+
+def choose_stack(base: Path, series: Path = SERIES) -> list[Path]:
+    """Return the topics that apply to the base, the lowest first; see list_topics()."""
+    try:
+        git(base, "grep", "-q", "memcpy_nontemporal", "base", "--", "include/linux/string.h")
+    except UserError:
+        return list_topics(series)
+    return [series / ON_V11]
 
 
 def record_key(worktrees: Path, key: str) -> None:
@@ -64,23 +73,26 @@ def check_work(worktrees: Path) -> str:
     return key
 
 
-def apply_patch(
+def apply_patches(
     where: Path,
-    patch: Path,
+    patches: Sequence[Path],
     name: str = "",
     advice: str = "rebase it in the branch and run 'make export'",
     empty: str = "stop",
 ) -> None:
-    """Commit one patch in the worktree where.
+    """Commit patches in the worktree where, by one call of git: each call reads the whole index.
 
-    Raises UserError when it does not apply. The message names the patch, by name or else by its
-    folder and file, and the file it fails on. advice says what to do. empty is what becomes of a
-    mail without a patch: stop or drop.
+    Raises UserError when one does not apply. The message names it, by name or else by its folder
+    and file, and the file it fails on. advice says what to do. empty is what becomes of a mail
+    without a patch: stop or drop.
     """
-    name = name or f"{patch.parent.name}/{patch.name}"
     try:
-        git(where, "am", "-q", f"--empty={empty}", "--committer-date-is-author-date", patch)
+        git(where, "am", "-q", f"--empty={empty}", "--committer-date-is-author-date", *patches)
     except UserError as error:
+        if not name:
+            number = where / git(where, "rev-parse", "--git-path", "rebase-apply/next")
+            patch = patches[int(number.read_text()) - 1]
+            name = f"{patch.parent.name}/{patch.name}"
         failed = re.search(r"patch failed: (\S+?):\d+|error: (\S+): ", str(error))
         at = f" at {failed[1] or failed[2]}" if failed else f" ({error})"
         raise UserError(f"{name} does not apply{at}: {advice}") from None
@@ -125,7 +137,8 @@ def apply_series(options: Options, series: Path = SERIES) -> Trees:
     was.
     """
     worktrees = source.prepare_source(options)
-    base, stack = worktrees / "base", list_topics(series)
+    base = worktrees / "base"
+    stack = choose_stack(base, series)
     if empty := [topic.name for topic in stack if not list_files(topic)]:
         raise UserError(
             f"{series}/stack lists {empty[0]}, which has no patches: "
@@ -137,9 +150,8 @@ def apply_series(options: Options, series: Path = SERIES) -> Trees:
     with open_scratch(base, worktrees / "series.tmp") as made:
         ends = {}
         for topic in stack:
-            for patch in list_files(topic):
-                announce(f"applying {topic.name}/{patch.name}")
-                apply_patch(made, patch)
+            announce(f"applying {topic.name}")
+            apply_patches(made, list_files(topic))
             ends[name_branch(topic, stack[-1])] = git(made, "rev-parse", "HEAD")
     (worktrees / "series.key").unlink(missing_ok=True)
     # git writes only the files that differ, so the next build is incremental.

@@ -35,8 +35,8 @@ SPLATS = re.compile(
 SAY = re.compile(r"\] zdm: (.*)$")
 FAILED = "failed: "
 DONE = "done"
-# How printk starts a line; the time is in seconds.
-PRINTK = r"^(?:<\d+>)?\[ *(?P<at>\d+\.\d+)\](?:\[ *[TC]\d+\])? "
+# How printk starts a line.
+PRINTK = r"^(?:<\d+>)?\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? "
 # It matches whole lines only, so that neither a torn line nor another message counts.
 INITIALISED = re.compile(
     PRINTK + r"memmap_init_zone_device initialised (?P<pages>\d+) pages in (?P<ms>\d+)ms$"
@@ -49,7 +49,6 @@ REBIND = re.compile(
     r"memmap (?P<memmap>\d+) ms, bind (?P<bind>\d+\.\d+) ms, (?P<pages>\d+) pages$"
 )
 STAGE = "stage: "
-UP = "stage: kernel "
 
 
 class BadConsole(UserError):
@@ -112,7 +111,6 @@ def read_times(
     """Return the times of each device from a whole console log.
 
     pages gives the number of struct pages of each device by name, in the order of the namespaces.
-    What the kernel binds before guest/rebind does not count: a device of the e820 map, as raw.
     Raises BadConsole as split_console() does, and unless kernel and selftest report each bind once
     and alike.
     """
@@ -121,12 +119,12 @@ def read_times(
     firsts: list[tuple[str, int, int]] = []
     kernel: list[tuple[int, int]] = []
     selftest: list[tuple[str, int, int]] = []
-    stage = UP
+    stage = ""
     for line in split_console(console, release):
         text = read_message(line)
         if text.startswith(STAGE):
             stage = text
-        elif not stage.startswith(UP) and (match := INITIALISED.match(line)):
+        elif match := INITIALISED.match(line):
             event = int(match["ms"]), int(match["pages"])
             if first := FIRST.match(stage):
                 firsts.append((first[1], *event))

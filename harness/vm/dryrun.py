@@ -11,7 +11,6 @@ from pathlib import Path
 
 from harness.bench.measure import make_guest
 from harness.core import Options, read_options, run_program
-from harness.kernel.config import NATIVE
 from harness.kernel.images import Kernel
 from harness.vm import shell
 from harness.vm.guest import Guest
@@ -20,9 +19,8 @@ from harness.vm.guest import Guest
 def plan_guest(options: Options, target: str) -> Guest:
     """Return the guest that a target would boot, by the accelerator that it would try first."""
     kernels = options.build / "kernels"
-    label = f"{options.kernel}+{NATIVE.name}" if options.accel == "native" else options.kernel
-    made = sorted(kernels.glob(f"{label}-*/image"))
-    built = made[0] if made else kernels / label / "image"
+    made = sorted(kernels.glob(f"{options.kernel}-*/image"))
+    built = made[0] if made else kernels / options.kernel / "image"
     kernel = Kernel(options.kernel, "", built, options.arch)
     name = "shell" if target == "shell" else "initramfs"
     usable = options.arch == os.uname().machine and os.access("/dev/kvm", os.R_OK | os.W_OK)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Boot a kernel in QEMU, watch its console, and never leave QEMU running."""
 
-import dataclasses
-import math
 import os
 import re
 import select
@@ -15,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.core import ROOT, UserError, announce, compile_program, run, spawn
+from harness.core import UserError, announce, run, spawn
 from harness.core.architectures import get_machine
 from harness.kernel.images import Kernel
 from harness.vm.console import DONE, FAILED, STAGE, is_splat, read_message
@@ -58,8 +56,7 @@ class Guest:
     """A machine to boot, with devices of gib GiB each.
 
     words are for the kernel's command line, args for QEMU's. The nodes share RAM and cpus evenly;
-    where there are more nodes than CPUs, the last ones have none. files hold the devices' memory
-    in a native boot.
+    where there are more nodes than CPUs, the last ones have none.
     """
 
     kernel: Kernel
@@ -72,17 +69,14 @@ class Guest:
     args: Sequence[str] = ("-serial", "stdio")
     cpus: int = 2
     nodes: int = 1
-    files: Sequence[Path] = ()
 
     def command(self) -> list[str | Path]:
-        """Return QEMU's command line, or that of native/monitor.c, which compile_monitor() makes.
+        """Return QEMU's command line.
 
         The devices have no label area, so that namespace0.0, namespace1.0... each cover a whole
         device. The host provides a page when the guest first touches it, so RAM and devices may
         exceed the host's.
         """
-        if self.accel == "native":
-            return self.command_monitor()
         machine, kvm = get_machine(self.kernel.arch), self.accel == "kvm"
         numa = self.nodes > 1 or "-numa" in self.args
         number = len(self.devices)
@@ -109,33 +103,12 @@ class Guest:
             command += ["-device", device + f",node={one.node}" * bool(one.node)]
         if machine.firmware:
             command += ["-bios", machine.firmware]
-        words = [f"console={machine.console}", *self.list_words()] + [machine.tcg] * (not kvm)
+        words = [f"console={machine.console}", "ignore_loglevel", "panic=-1"]
+        words += ['dyndbg="func memmap_init_zone_device +p"']
+        words += [f"zdm.devices={','.join(map(str, self.devices))}"] * bool(number)
+        words += [self.words] + [machine.tcg] * (not kvm)
         command += ["-kernel", self.kernel.image, "-initrd", self.initramfs]
         return [*command, "-append", " ".join(filter(None, words))]
-
-    def list_words(self) -> list[str]:
-        """Return the words of the kernel's command line that do not depend on the machine."""
-        words = ["ignore_loglevel", "panic=-1", 'dyndbg="func memmap_init_zone_device +p"']
-        words += [f"zdm.devices={','.join(map(str, self.devices))}"] * bool(self.devices)
-        return [*words, self.words]
-
-    def command_monitor(self) -> list[str | Path]:
-        """Return the command line of native/monitor.c; Raises UserError if it cannot be so."""
-        if self != dataclasses.replace(self, cpus=2, nodes=1, args=Guest.args):
-            raise UserError(
-                "a native boot has one CPU, one node and a console only: leave out ACCEL=native"
-            )
-        kernel, sizes = self.kernel.image.with_name("vmlinux"), [f"{self.gib}"] * len(self.devices)
-        for index, file in enumerate(self.files):
-            sizes[index] += f":{file}"
-        command = [self.initramfs.with_name("monitor"), kernel, self.initramfs]
-        # Without a namespace, a device of the e820 map is bound as raw, with its memmap in RAM.
-        ram = self.ram_gib + len(self.devices) * math.ceil(self.gib * MEMMAP_GIB)
-        return [*command, f"{ram * 1024}", ",".join(sizes or ["0"]), *self.list_words()]
-
-
-def compile_monitor(build: Path) -> None:
-    compile_program(ROOT / "native/monitor.c", build / "monitor")
 
 
 class Patience:

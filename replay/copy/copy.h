@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What the two halves of the copy replay tell each other, on top of ../replay.h:
- * only plain C types may cross this line.
- */
+/* What the two halves of the program `copy` tell each other, on top of ../replay.h. */
 #ifndef REPLAY_COPY_H
 #define REPLAY_COPY_H
 
 #include "../replay.h"
+
+/* Where the data of pfn 0 would lie */
+#define COPY_DATA	(48UL << 40)
 
 /* None of them drains. */
 struct copy_routine {
@@ -16,10 +16,31 @@ struct copy_routine {
 	void (*copy_64)(void *to, const void *from, unsigned long nr, unsigned long apart);
 };
 
-/* One kernel. Only side.layout is there. */
+/* A demotion: the first folio is copied to the second; pfns in base pages. */
+struct copy_folio {
+	unsigned long from, to;
+	unsigned int order;
+	unsigned int from_lower;	/* the first one is on the node of a lower tier */
+	unsigned int lower;		/* the second one is on that node */
+};
+
+/* One kernel. */
 struct copy_side {
 	struct replay_side side;
 	const struct copy_routine *routines;	/* up to one without a name */
+	/* Makes the struct pages of both folios. */
+	void (*prepare)(const struct copy_folio *c);
+	/* Zeroes the second one, as the page allocator does with init_on_alloc. */
+	void (*zero)(const struct copy_folio *c);
+	/* folio_mc_copy(): 0, or -EHWPOISON */
+	int (*run)(const struct copy_folio *c);
+	/* Copies a page as a demotion does; returns the bytes that are left after a fault. */
+	unsigned long (*copy_page)(void *to, const void *from);
+	/* How many pages folio_mc_copy() has streamed so far. */
+	unsigned long *streamed;
 };
+
+/* Called by the kernel's half, defined in demotion.c. */
+void replay_poisoned(unsigned long pfn);
 
 #endif

@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The copy replay: the base's routines and what the other kernels add to them,
- * compared with what the C library copies, and raced to memory in no cache.
+ * The base's routines and what the other kernels add to them, compared with what the C library
+ * copies, and raced to memory in no cache.
  */
-#include <cpuid.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../userspace.h"
-#include "copy.h"
+#include "program.h"
 
 #define MAX_COPY	(2 * MIB)
 #define LINE		64UL
 #define SHIFTED		8UL		/* bytes from the start of a line */
 
 const char usage[] =
-"usage: copy check [CASES [SEED]]             compare every byte\n"
+"usage: copy [returns=plain|jump|safe] [COMMAND]; without a command, compare, race, print\n"
+"       copy check [CASES [SEED]]             compare every byte\n"
 "       copy race [MIB [ROUNDS [JSON]]]       copy to MIB MiB; the samples go to JSON\n"
+"       copy folios                           compare every byte of folios that are demoted\n"
+"       copy publish [ROUNDS]                 look at each of them from another thread\n"
+"       copy demote [GIB [ROUNDS [JSON]]]     time folios in GIB GiB\n"
 "       copy info                             the kernels\n";
+
+const char *const setting_names[] = { "returns", NULL };
 
 static struct routine {
 	struct copy_routine kernel;
@@ -25,7 +29,6 @@ static struct routine {
 	bool may_differ;	/* a peer's: that is reported, and no failure */
 } routines[16];
 static unsigned int nr_routines;
-static const char *alternatives;
 
 /* What a race copies. */
 static struct row {
@@ -37,66 +40,11 @@ static unsigned int nr_rows;
 static unsigned char *from, *to;
 static unsigned long room;		/* bytes to copy to */
 
-/*
- * The features of the CPU for which the kernels' code is patched, as when they boot.
- * Others stay as compiled: CLAC and STAC would trap here. As in cpufeatures.h: word 9
- * is EBX of CPUID leaf 7, word 18 is EDX.
- */
-static struct feature {
-	const char *name;
-	unsigned int word, bit;
-	bool present, applied;
-} features[] = {
-	{ .name = "ERMS", .word = 9, .bit = 9 },
-	{ .name = "CLFLUSHOPT", .word = 9, .bit = 23 },
-	{ .name = "CLWB", .word = 9, .bit = 24 },
-	{ .name = "FSRM", .word = 18, .bit = 4 },
-};
-
-#define NR_FEATURES	(sizeof(features) / sizeof(*features))
-
-/* In the order of the kernel: where several fit, the last one stays. */
-static void replace_present(const struct alternative *a)
-{
-	for (unsigned int i = 0; i < NR_FEATURES; i++) {
-		struct feature *f = &features[i];
-
-		if (a->feature != f->word * 32 + f->bit || !f->present)
-			continue;
-		/* CALL, JMP: no routine here needs one. */
-		if (a->missing || a->direct_call || (a->nr && (*a->new & 0xfe) == 0xe8))
-			die("an alternative at %p that is not plain: teach copy/main.c", a->code);
-		f->applied = true;
-		replace_instruction(a, a->new, a->nr);
-		return;
-	}
-}
-
-/* Returns the names of the features that the code of the kernels has used. */
-static const char *patch_kernels(void)
-{
-	unsigned int a, b = 0, c, d = 0;
-	static char names[64];
-
-	__get_cpuid_count(7, 0, &a, &b, &c, &d);
-	for (unsigned int i = 0; i < NR_FEATURES; i++)
-		features[i].present = (features[i].word == 9 ? b : d) >> features[i].bit & 1;
-	find_alternatives(replace_present);
-	for (unsigned int i = 0; i < NR_FEATURES; i++)
-		if (features[i].applied)
-			sprintf(names + strlen(names), "%s%s", *names ? ", " : "",
-				features[i].name);
-	return names;
-}
-
 /* The base has all but memcpy_nt(). */
-void prepare_kernels(void)
+static void list_routines(void)
 {
-	alternatives = patch_kernels();
-	for (unsigned int i = 0; i < nr_kernels; i++) {
-		const struct copy_side *side = (const struct copy_side *)kernels[i].side;
-
-		for (const struct copy_routine *r = side->routines; r->name; r++) {
+	for (unsigned int i = 0; i < nr_kernels; i++)
+		for (const struct copy_routine *r = side_of(i)->routines; r->name; r++) {
 			struct routine *made = &routines[nr_routines];
 
 			if (i && strcmp(r->name, "memcpy_nt"))
@@ -107,7 +55,6 @@ void prepare_kernels(void)
 				 made->may_differ ? " of peer" : "");
 			nr_routines++;
 		}
-	}
 }
 
 static const char *name_routine(unsigned int runner)
@@ -117,6 +64,7 @@ static const char *name_routine(unsigned int runner)
 
 static void open_memory(unsigned long bytes)
 {
+	list_routines();
 	room = bytes;
 	to = map_at(0, room);
 	from = map_at(0, MAX_COPY + 4 * LINE);
@@ -155,10 +103,10 @@ static int check_copy(unsigned char *want, unsigned long shift, unsigned long sh
 	return bad;
 }
 
-static int run_check(int nr, char **words)
+static int check_routines(int nr, char **words)
 {
 	unsigned long cases = read_word(nr, words, 0, 20000), done = 0;
-	uint64_t state = read_word(nr, words, 1, 1);
+	uint64_t random = read_word(nr, words, 1, 1);
 	unsigned char *want = map_at(0, MAX_COPY + 4 * LINE);
 	int bad = 0;
 
@@ -169,9 +117,9 @@ static int run_check(int nr, char **words)
 	for (unsigned long n = LINE; n <= MAX_COPY; n *= 2, done++)
 		bad |= check_copy(want, 0, 0, n) | check_copy(want, SHIFTED, 0, n - 1);
 	for (; cases--; done++) {
-		unsigned long shift = below(&state, LINE), from = below(&state, LINE);
+		unsigned long shift = below(&random, LINE), start = below(&random, LINE);
 
-		bad |= check_copy(want, shift, from, below(&state, 1UL << below(&state, 16)));
+		bad |= check_copy(want, shift, start, below(&random, 1UL << below(&random, 16)));
 	}
 	printf("%lu copies by each of %u: %s\n", done, nr_routines,
 	       bad ? "some differ" : "every byte as it must be");
@@ -215,39 +163,54 @@ static void time_one(unsigned int row, unsigned int runner, double *figures)
 	*figures = (cpu_time() - start) / ((double)nr * r->bytes / LINE);
 }
 
+static unsigned int start_row(unsigned int row)
+{
+	return 1;
+}
+
 static void write_row(FILE *json, unsigned int row)
 {
 	const struct row *r = &rows[row];
 
-	fprintf(json, "\"mib\": %lu, \"bytes\": %lu, \"shifted\": %lu, ", room / MIB, r->bytes,
-		r->shifted);
-	if (r->apart)
-		fprintf(json, "\"apart\": %lu, ", r->apart);
+	fprintf(json, "\"mib\": %lu, \"bytes\": %lu, \"shifted\": %lu, \"apart\": %lu, ",
+		room / MIB, r->bytes, r->shifted, r->apart);
 }
 
-static int run_copy_race(int nr, char **words)
+static int race_routines(int nr, char **words)
 {
 	struct race race = {
 		.unit = "ns of CPU time per 64 bytes",
-		.alternatives = alternatives,
-		.nr_runners = nr_routines,
+		.rounds = read_within(nr, words, 1, 3, 1000, "rounds:"),
 		.figures = { "samples" },
 		.name_runner = name_routine,
+		.start_row = start_row,
 		.write_row = write_row,
 		.time_one = time_one,
 	};
 
 	list_rows();
-	race.nr_rows = nr_rows;
 	open_memory(read_within(nr, words, 0, 256, 65536, "a race takes MiB:") * MIB);
 	if (room < 4 * MAX_COPY)
 		die("a race takes MiB: %lu or more", 4 * MAX_COPY / MIB);
+	race.nr_rows = nr_rows;
+	race.nr_runners = nr_routines;
 	stay_on_cpu();
-	return run_race(&race, nr - 1, words + 1);
+	run_race(&race, nr > 2 ? words[2] : NULL);
+	return 0;
 }
 
 const struct command commands[] = {
-	{ "check", 2, run_check },
-	{ "race", 3, run_copy_race },
+	{ "check", 2, check_routines },
+	{ "race", 3, race_routines },
+	{ "folios", 0, check_folios },
+	{ "publish", 1, publish_folios },
+	{ "demote", 3, race_folios },
 	{ }
 };
+
+int run_all(void)
+{
+	char *words[] = { "4", "3", "copy.json" };
+
+	return check_routines(0, NULL) || check_folios(0, NULL) || race_folios(3, words);
+}

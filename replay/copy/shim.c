@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Kernel side of the copy replay: the ways in which a kernel can copy.
+ * Kernel side of `copy`: the ways in which a kernel can copy, and what is needed around
+ * mm/util.o, arch/x86/lib/copy_mc.o and copy_mc_64.o, which are the kernel's own. Compiled once
+ * per tree, with that kernel's own headers and command line.
+ *
+ * These are stubs: node 0 is the top tier, all others are lower ones; a page that cannot be read
+ * is reported to user space; nothing is rescheduled.
  */
+#include <linux/memory-tiers.h>
 #include <linux/mm.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #if __has_include("linux/memcpy_nt.h")
 #include <linux/memcpy_nt.h>
 #endif
+#include <asm/cpuid/api.h>
+#include <asm/paravirt.h>
 
+#include "internal.h"
 #include "copy.h"
-#include "../thunks.h"
+#include "../shim.h"
 
-struct cpuinfo_x86 boot_cpu_data = { .x86_clflush_size = 64 };
+struct paravirt_patch_template pv_ops;
 
 static __always_inline void checked_nontemporal(void *to, const void *from, unsigned long n)
 {
@@ -66,9 +75,83 @@ static const struct copy_routine routines[] = {
 	{ }
 };
 
+bool node_is_toptier(int node)
+{
+	return !node;
+}
+
+void memory_failure_queue(unsigned long pfn, int flags)
+{
+	replay_poisoned(pfn);
+}
+
+static unsigned long streamed;
+
+#ifdef copy_mc_page_nt
+/* mm/util.o calls this instead: see COPY in harness/link/program.py. */
+unsigned long replay_stream(void *to, const void *from);
+unsigned long replay_stream(void *to, const void *from)
+{
+	streamed++;
+	return copy_mc_page_nt(to, from);
+}
+#endif
+
+static void place(void *pfn0)
+{
+	vmemmap_base = (unsigned long)pfn0;
+	page_offset_base = COPY_DATA;
+	/* Whether the CPU copies fast with REP MOVSB */
+	if (native_cpuid_ebx(7) & BIT(X86_FEATURE_ERMS % 32))
+		set_cpu_cap(&boot_cpu_data, X86_FEATURE_ERMS);
+}
+
+static void make_folio(unsigned long pfn, unsigned int order, int node)
+{
+	struct page *page = pfn_to_page(pfn);
+	unsigned long i;
+
+	memset(page, 0, sizeof(*page) << order);
+	for (i = 0; i < 1UL << order; i++)
+		set_page_links(page + i, ZONE_NORMAL, node, pfn + i);
+	if (!order)
+		return;
+	__SetPageHead(page);
+	for (i = 1; i < 1UL << order; i++)
+		prep_compound_tail(page + i, page, order);
+	prep_compound_head(page, order);
+}
+
+static void prepare(const struct copy_folio *c)
+{
+	make_folio(c->from, c->order, c->from_lower);
+	make_folio(c->to, c->order, c->lower);
+}
+
+static void zero(const struct copy_folio *c)
+{
+	clear_pages(page_address(pfn_to_page(c->to)), 1U << c->order);
+}
+
+static int run(const struct copy_folio *c)
+{
+	return folio_mc_copy(page_folio(pfn_to_page(c->to)), page_folio(pfn_to_page(c->from)));
+}
+
+static unsigned long copy_page_mc(void *to, const void *from)
+{
+#ifdef copy_mc_page_nt
+	return copy_mc_page_nt(to, from);
+#else
+	return copy_mc_to_kernel(to, from, PAGE_SIZE);
+#endif
+}
+
 static const struct replay_layout layout = {
 	.page_struct_size = sizeof(struct page),
 	.page_shift = PAGE_SHIFT,
+	.nr_cpus = NR_CPUS,
+	.has_mask = compound_info_has_mask,
 };
 
 /* The only symbol that stays visible; renamed per tree. */
@@ -76,6 +159,12 @@ extern struct copy_side replay_side;
 struct copy_side replay_side = {
 	.side = {
 		.layout = &layout,
+		.place = place,
 	},
 	.routines = routines,
+	.prepare = prepare,
+	.zero = zero,
+	.run = run,
+	.copy_page = copy_page_mc,
+	.streamed = &streamed,
 };

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The first stage of `make bench`: what both kernels take on this CPU, before any of them boots."""
+
+from harness.core import Options, announce, run, run_stage, say
+from harness.core.cache import replace
+from harness.kernel.tree import apply_series
+from harness.link.program import MEMMAP
+
+
+def measure_here(options: Options) -> None:
+    """Compare and race by the program's own choice; keep its table and samples, all or none.
+
+    Raises UserError when a tree does not compile, and where the kernels differ.
+    """
+    made = MEMMAP.build(options, apply_series(options))
+    folder = options.build / "result/bench"
+    announce("comparing the kernels byte for byte, then racing them")
+    with replace(folder) as new:
+        new.mkdir()
+        told = run([made], "comparing and racing", progress=print, cwd=new)
+        (new / "memmap.txt").write_text(told)
+    say(f"table and samples: {folder}")
+    say(f"the program, which runs on any x86-64 Linux: {made}")
+
+
+if __name__ == "__main__":
+    run_stage(measure_here)

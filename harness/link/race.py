@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`make memmap`, `make copy`: build a program, compare the kernels, race them in processes.
+
+What varies most is less the round than the process and the host. So a race is several processes
+in turn, each with its rounds.
+"""
+
+import itertools
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.core import Options, UserError, announce, run, run_stage, say
+from harness.core.cache import replace, scratch
+from harness.core.cpu import name_cpu
+from harness.kernel import tree
+from harness.kernel.peer import prepare_peer
+from harness.kernel.toolchain import need_tools
+from harness.link.drain import note_peer_drain
+from harness.link.program import CONFIGS, COPY, MEMMAP, Program
+from report.rows import format_samples
+from report.samples import Samples, merge_runs
+
+Words = Sequence[str]
+PLAIN = "returns=plain"
+
+
+@dataclass(frozen=True)
+class Race:
+    """A program, the words that compare and that race; name is that of its samples."""
+
+    name: str
+    program: Program
+    checks: Sequence[str]
+    races: Sequence[str]
+    peer: bool = False
+
+    def locate(self, options: Options) -> Path:
+        kind = "" if options.config == Options.config else f"-{options.config}"
+        return options.build / "result" / f"{self.name}{kind}"
+
+
+def list_rows(gib: int) -> str:
+    """Return the rows of a size: what people wait for."""
+    rows = [f"bind:{gib}", f"bind:{gib}:o9:ram", f"deferred:{gib}"]
+    # At 1 TiB the base takes minutes for these.
+    small = (128, 256) if gib < 1024 else ()
+    rows += (f"online:{gib}:b{block}" for block in sorted({128, *small, 2048}))
+    rows += (f"offline:{gib}:b{block}" for block in (*small, 2048))
+    return ",".join(rows)
+
+
+BIND = "bind:64,bind:64:ram,bind:64:o9:ram,bind:64:o18:ram,bind:64:ram:keep,bind:64:o9:ram:keep"
+OTHERS = "online:64:b2048,offline:64:b128,offline:64:b128:used,offline:64:b2048:used"
+ALL = f"{BIND},{OTHERS},deferred:64,reserved:64"
+THREADS = ",".join(
+    f"{row}:t{n}" for row in ("fill:16", "fill:16:o9", "deferred:64") for n in (1, 2)
+)
+RACES = (
+    Race(
+        "memmap",
+        MEMMAP,
+        (
+            *("check fill 30000", "check bind 103", "check deferred 1000", "check reserved 1000"),
+            *("check online 200", "check offline 400", "beside=1 check fill 3000"),
+            *(f"threads={number} check fill 3000" for number in (2, 3, 8)),
+        ),
+        (
+            # With rounds of each process: the larger, the fewer.
+            *(f"race {list_rows(gib)} {n}" for gib, n in ((8, 5), (64, 3), (256, 1), (1024, 1))),
+            f"race {ALL} 3",
+            f"{PLAIN} race {ALL} 3",
+            "race fill:100,fill:100:o9,fill:100:o18,fill:100:o9:ram,fill:100:o18:ram 3",
+            f"race {','.join(f'fill:16:o{order}' for order in range(19))} 3",
+            f"race {THREADS} 5",
+        ),
+        peer=True,
+    ),
+    # MiB to copy to; GiB of folios.
+    Race("copy", COPY, ("check",), ("race 256 3",), peer=True),
+    Race("demotion", COPY, ("folios", "publish"), ("demote 4 3",)),
+)
+
+
+def run_races(program: Path, races: Sequence[str], runs: int, folder: Path) -> Samples:
+    """Race in so many processes, in turn; return the samples.
+
+    A program gets one more word: the file to write its samples to.
+    """
+    results: list[list[dict[str, Any]]] = []
+    samples: Samples = {}
+    folder.mkdir(parents=True, exist_ok=True)
+    with scratch(folder / "race.tmp") as made:
+        for number, words in itertools.product(range(runs), races):
+            announce(f"racing, process {number + 1} of {runs}: {words[:60]}")
+            run([program, *words.split(), made / "race.json"], "racing", progress=print)
+            raced = json.loads((made / "race.json").read_text())
+            if len(results) == number:
+                results.append([])
+            facts = {"returns": raced.pop("returns"), "unit": raced.pop("unit")}
+            results[-1] += [one | facts for one in raced.pop("results")]
+            # Those of a CPU as it boots come first.
+            samples = raced | samples
+    return finish(samples, results)
+
+
+def finish(samples: Samples, results: Sequence[Sequence[dict[str, Any]]]) -> Samples:
+    """Return the samples of processes that a program told: with the CPU's name, and merged."""
+    told = ("vendor", "family", "model", "stepping", "name", "amx")
+    cpu = name_cpu(*(samples[key] for key in told))
+    others = {key: value for key, value in samples.items() if key not in told}
+    return {"cpu": cpu, **others, "results": merge_runs(results)}
+
+
+def list_checks(race: Race, program: Path) -> Iterator[str]:
+    """Compare, and yield what the program says of it; Raises UserError where kernels differ."""
+    for words in race.checks:
+        announce(f"comparing: {words}")
+        yield run([program, *words.split()], f"comparing ({words})", progress=print)
+
+
+def run_race(options: Options, race: Race) -> Samples:
+    """Build, compare, race and keep the result; Raises UserError where the series differs."""
+    if options.peer and not race.peer:
+        raise UserError(f"PEER= is not for this race ({race.name}): leave it out")
+    # On an emulator, tests compare but nobody races.
+    names = [name for name in race.program.configs if not CONFIGS[name].tools.architecture.runner]
+    if options.config not in names:
+        raise UserError(f"CONFIG={options.config} must be one of {', '.join(names)}")
+    need_tools(CONFIGS[options.config].tools.missing())
+    trees = tree.apply_series(options)
+    peer = prepare_peer(options, trees.base.parent)
+    made = race.program.build(options, trees, peer=peer)
+    text = "".join(list_checks(race, made))
+    folder = race.locate(options)
+    samples = run_races(made, race.races, options.runs, folder.parent)
+    table = format_samples(samples)
+    print(f"\n{table}")
+    with replace(folder) as new:
+        new.mkdir()
+        (new / f"{race.name}.txt").write_text(f"{text}\n{table}")
+        (new / f"{race.name}.json").write_text(json.dumps(samples, indent=1) + "\n")
+    say(f"table and raw samples: {folder}")
+    say(f"the program, which runs on any x86-64 Linux: {made}")
+    if peer and race.program is MEMMAP:
+        note_peer_drain(options)
+    return samples
+
+
+def run_named(options: Options) -> None:
+    """Run the races whose program the command line names."""
+    for race in RACES:
+        if race.program.name == sys.argv[1]:
+            run_race(options, race)
+
+
+if __name__ == "__main__":
+    run_stage(run_named)

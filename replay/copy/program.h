@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The host's half of `copy`: main.c has the routines, demotion.c folios. */
+#ifndef REPLAY_COPY_PROGRAM_H
+#define REPLAY_COPY_PROGRAM_H
+
+#include "../host.h"
+#include "copy.h"
+
+static inline const struct copy_side *side_of(unsigned int kernel)
+{
+	return (const struct copy_side *)kernels[kernel].side;
+}
+
+int check_folios(int nr, char **words);
+/* 1 if another thread sees an old word in a kernel's copy, else 0 */
+int publish_folios(int nr, char **words);
+int race_folios(int nr, char **words);
+
+#endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the program `memmap` does with its words. */
+#include <string.h>
+
+#include "program.h"
+
+const char usage[] =
+"usage: memmap [SETTING...] [COMMAND]\n"
+"       memmap                                without a command: compare, race, print a table\n"
+"       memmap check [WHAT [CASES [SEED [FIRST]]]]  compare the kernels byte for byte\n"
+"       memmap race ROWS [ROUNDS [JSON]]      time them; the samples go to the file JSON\n"
+"       memmap info                           the kernels and their struct page\n"
+"WHAT is fill, bind, deferred, reserved, online or offline; else all are compared.\n"
+"ROWS is a list such as bind:64:o9:ram,online:256:b128 of WHAT, GiB, and\n"
+"       o9      order of a device's pages         ram     its memmap is not on the device\n"
+"       m512    MiB instead of GiB                keep    init_on_alloc=0\n"
+"       b128    MiB of a memory block             t2      threads, by wall clock\n"
+"       used    half of what goes offline is movable memory in use\n"
+"SETTING is\n"
+"       returns=plain|jump|safe  how functions return; else as this CPU's kernel does\n"
+"       threads=N                compare with N CPUs and the smallest chunks\n"
+"       helpers=N                start so many threads for them; else N - 1\n"
+"       works=N                  padata has so many works\n"
+"       beside=1                 compare two devices that are bound at once\n";
+
+const char *const setting_names[] = { "returns", "threads", "helpers", "works", "beside", NULL };
+
+const char *const what_names[] = {
+	"fill", "bind", "deferred", "reserved", "online", "offline", NULL
+};
+
+unsigned long replay_pgmap[512];
+void *state;
+
+KERNEL_CALLS
+void *replay_memory(void)
+{
+	static unsigned long memory;
+
+	if (!memory)
+		memory = ((unsigned long)map_at(0, 513 * GIB) + GIB - 1) & -GIB;
+	return (void *)memory;
+}
+
+enum memmap_what find_what(const char *name)
+{
+	for (unsigned int what = 0; what < NR_WHATS; what++)
+		if (!strcmp(name, what_names[what])) {
+			if (!(side_of(0)->whats >> what & 1))
+				die("these kernels have no %s: it is left out", name);
+			return what;
+		}
+	fputs(usage, stderr);
+	die("say what: fill, bind, deferred, reserved, online or offline");
+}
+
+struct memmap_case make_case(enum memmap_what what, unsigned long nr_pages, unsigned int order,
+			     bool ram)
+{
+	unsigned long memmap = nr_pages * layout->page_struct_size >> layout->page_shift;
+	unsigned long gib = GIB >> layout->page_shift;
+	struct memmap_case c = {
+		.what = what,
+		.start_pfn = 4 * gib,		/* aligned to every order */
+		.nr_pages = nr_pages,
+		/* What is to go offline again is movable. */
+		.zone = side_of(0)->zones[what == WHAT_OFFLINE],
+		.init_on_alloc = 1,		/* as Debian has it */
+	};
+
+	if (what > WHAT_BIND)
+		return c;
+	c.order = order;
+	c.altmap = !ram;
+	/* Behind all that is compared of the device */
+	c.ram_pfn = c.start_pfn + (nr_pages + gib - 1) / gib * gib + 2 * gib;
+	if (what == WHAT_FILL)
+		return c;
+	c.ram_pages = memmap + (64 * MIB >> layout->page_shift);
+	if (!ram) {
+		/* As ndctl: the memmap, and 2 MiB for the labels and the alignment. */
+		c.reserve = 2;
+		c.offset = memmap + 512 - c.reserve;
+	}
+	return c;
+}
+
+void set_init_on_alloc(bool on)
+{
+	for (unsigned int i = 0; i < nr_kernels; i++)
+		set_key(kernels[i].side->layout->init_on_alloc, on);
+}
+
+unsigned long prepare_case(unsigned int kernel, const struct memmap_case *c, unsigned int threads,
+			   unsigned long min_chunk)
+{
+	const struct memmap_side *side = side_of(kernel);
+
+	if (!state) {
+		state = map_at(0, side->state_size);
+		for (unsigned int i = 1; i < nr_kernels; i++)
+			if (side_of(i)->state_size != side->state_size)
+				die("struct zone or its like differs between base and %s",
+				    kernels[i].name);
+	}
+	side->set_cpus(threads, min_chunk);
+	return side->prepare(c, state);
+}
+
+const struct command commands[] = {
+	{ "check", 4, check_all },
+	{ "race", 3, race_rows },
+	{ }
+};

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the two halves of the program `memmap` tell each other, on top of ../replay.h. */
+#ifndef REPLAY_MEMMAP_H
+#define REPLAY_MEMMAP_H
+
+#include "../replay.h"
+
+enum memmap_what {
+	WHAT_FILL,		/* memmap_init_zone_device() */
+	WHAT_BIND,		/* that, and before and after it the page tables of vmemmap */
+	WHAT_DEFERRED,		/* deferred_init_memmap(): initialise boot memory and free it */
+	WHAT_RESERVED,		/* memblock_free_all(): reserved boot memory */
+	WHAT_ONLINE,		/* online_pages(), for each memory block */
+	WHAT_OFFLINE,		/* offline_pages(), between calls of online_pages() */
+	NR_WHATS
+};
+
+/*
+ * The parts of a bind; all else is one part. To compare, the last one while somebody holds a page,
+ * and all of it once more, in memory that was used and returned. Where memory is scarce, that may
+ * end otherwise than in base: it is in other pieces.
+ */
+enum memmap_part { PART_MAP, PART_FILL, PART_UNMAP, NR_PARTS, PART_UNMAP_HELD, PART_AGAIN };
+
+/* Which sections count as early ones. */
+enum memmap_early { EARLY_NONE, EARLY_ALL, EARLY_ODD, NR_EARLY };
+enum memmap_poison { POISON_ONES, POISON_ZERO, POISON_RANDOM, NR_POISON };
+
+#define MAX_RESERVED	16
+#define MAX_STEPS	64
+
+/* What pages of a block are used for once it is online. */
+enum memmap_use {
+	USE_NOTHING,
+	USE_MOVABLE,		/* they go elsewhere */
+	USE_STUCK,		/* they cannot go elsewhere, until a signal is pending */
+	USE_STALE,		/* movable; once, the first looks like a free block of an order */
+	USE_RESERVED,
+	USE_UNMOVABLE,
+	USE_FREED_LATE,		/* unmovable, and then free */
+	USE_OFFLINE,		/* PageOffline, of a driver that keeps them */
+	USE_SKIPPED,		/* PageOffline, of a driver that lets the block go offline */
+	USE_POISONED,		/* PageHWPoison */
+	USE_HUGETLB,		/* they go elsewhere */
+	USE_FREE_HUGETLB,	/* they are dissolved */
+	NR_USES
+};
+
+/* A memory block comes online, or goes offline. */
+struct memmap_step {
+	unsigned int block;
+	bool offline;
+	bool refused;			/* by a notifier */
+	/* If it comes online: of each two groups of 1 << group pages, one is used so. */
+	enum memmap_use use;
+	unsigned int group;
+	bool second;			/* not the first one */
+	unsigned int stale;		/* that order */
+};
+
+/* What runs, on which memory; pfns and lengths in base pages. */
+struct memmap_case {
+	enum memmap_what what;
+	unsigned long start_pfn;
+	unsigned long nr_pages;
+	unsigned int node;
+	unsigned int zone;		/* its number */
+	unsigned int poison;
+	unsigned int init_on_alloc;
+	/* FILL and BIND: the pgmap. */
+	unsigned int type;		/* as in memmap_side.types; 0: that of an order */
+	unsigned int order;		/* pgmap->vmemmap_shift */
+	unsigned int early;
+	unsigned int altmap;		/* is there an altmap? */
+	unsigned long reserve;		/* of it: pages kept by the driver */
+	unsigned long offset;		/* of it: pages that hold the memmap */
+	/* BIND: free memory, from which vmemmap is allocated; a page of another node, or 0. */
+	unsigned long ram_pfn, ram_pages, far_pfn;
+	bool scattered;			/* no more than 32 pages of it in a row are free */
+	/* DEFERRED and RESERVED: memory that is not free, from one pfn to another. */
+	unsigned int nr_reserved;
+	unsigned long reserved[MAX_RESERVED][2];
+	unsigned int checked;		/* as check_pages= of the command line */
+	/* RESERVED: how many pages, from start_pfn on, are of a lower zone, and of which. */
+	unsigned long lower_pages;
+	unsigned int lower_zone;
+	/* ONLINE and OFFLINE: the size of a block, what its start holds of the memmap. */
+	unsigned long block_pages, memmap_pages;
+	unsigned int callback;		/* a driver decides page by page */
+	/*
+	 * OFFLINE: the zone starts with so many pages of boot memory, of which that many are a
+	 * hole that has struct pages. Then so many pages are missing. The blocks follow.
+	 */
+	unsigned long early_pages, hole_pages, gap_pages;
+	unsigned int nr_steps;
+	struct memmap_step steps[MAX_STEPS];
+	/* Without steps: all blocks go offline. Half of the memory is used so. */
+	enum memmap_use used;
+};
+
+/* What a kernel did since prepare(). */
+struct memmap_counts {
+	unsigned long flushes, locks, allocated;	/* pages */
+	unsigned long free_pages;	/* now, also on the CPU's lists and of the altmap */
+	/* Pages freed before their entries were cleared and the TLB was flushed. */
+	unsigned long early;
+	/* Pages that were held at once until a flush, and were freed before the last one. */
+	unsigned long held, freed;
+};
+
+/* One kernel. */
+struct memmap_side {
+	struct replay_side side;
+	unsigned int whats;		/* what it can run: bits */
+	const char *const *types;	/* names from 1 on, up to a NULL */
+	unsigned int zones[2];		/* ZONE_NORMAL, ZONE_MOVABLE */
+	unsigned long block_pages;	/* of MAX_PAGE_ORDER */
+	unsigned long pageblock_pages;
+	unsigned long lru;		/* where a struct page has its list head */
+	bool has_hugetlb;
+	unsigned long state_size;	/* bytes */
+	/*
+	 * Zone, sections, pageblock bits and counters lie in @state, at one address for all
+	 * kernels. Makes them, and what else the case begins with; returns how many bytes
+	 * of it are to be compared.
+	 */
+	unsigned long (*prepare)(const struct memmap_case *c, void *state);
+	/* False: out of memory, or the kernel refused. */
+	bool (*run)(const struct memmap_case *c, enum memmap_part part);
+	/* FILL of a range of that case; several threads may be in it. */
+	void (*fill)(unsigned long start_pfn, unsigned long nr_pages);
+	/* Tells of free blocks or of what is mapped, by events; returns how many pages are free. */
+	unsigned long (*finish)(const struct memmap_case *c);
+	void (*count)(struct memmap_counts *counts);
+	/* Nobody reads the list head of a page that is not online. */
+	bool (*is_online)(unsigned long pfn);
+	void (*trace)(int on);
+	/*
+	 * From now on so many CPUs are online, and the kernel splits a device into chunks of at
+	 * least @min_chunk pages; 0: as it chooses.
+	 */
+	void (*set_cpus)(unsigned int nr, unsigned long min_chunk);
+	/* How many works padata_init() makes; without effect after the first job. */
+	void (*set_works)(unsigned int nr);
+};
+
+enum memmap_event {
+	EVENT_PAGEBLOCK,	/* init_pageblock_migratetype(page, type|isolate) */
+	EVENT_PAGE_REF_SET,	/* tracepoint: page, new count */
+	EVENT_RESCHED,		/* __cond_resched() */
+	EVENT_WARNING,		/* WARN() */
+	EVENT_FREE_BLOCK,	/* on a free list at the end: page, order << 8 | migratetype */
+	EVENT_ENTRY,		/* of a page table that maps this part of the memmap */
+	EVENT_REFERENCES,	/* at the end: page, its count */
+	EVENT_FAILED,		/* from this page on */
+	EVENT_PRINT,		/* printk() */
+	EVENT_MIGRATE,		/* of a page */
+	EVENT_RESULT,		/* of a step */
+	EVENT_ZONE,		/* behind it: its first page, spanned pages << 1 | contiguous */
+};
+
+/* Called by the kernel's half, defined in events.c. */
+void replay_event(enum memmap_event what, unsigned long a, unsigned long b);
+/* The pgmap is common: its address is written into the memmap. */
+extern unsigned long replay_pgmap[512];
+/*
+ * Where the memory lies that the kernels manage, aligned to 1 GiB. Only what they write
+ * takes room.
+ */
+void *replay_memory(void);
+
+#endif

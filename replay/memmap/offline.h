@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Kernel side: memory that goes offline, and what is used of it meanwhile. What other
+ * objects do is done here in few words: migration frees the old page or fails, drivers
+ * and hugetlb let go of their pages. All of that is the same for each kernel.
+ */
+static bool is_online(unsigned long pfn)
+{
+	return online_section(__pfn_to_section(pfn));
+}
+
+#ifndef CONFIG_MEMORY_HOTREMOVE
+int memory_notify(enum memory_block_state state, void *v)
+{
+	return 0;
+}
+
+static void prepare_offline(const struct memmap_case *c, struct zone *zone)
+{
+}
+
+static void run_offline(const struct memmap_case *c, struct zone *zone)
+{
+}
+#else
+
+int mutex_trylock(struct mutex *lock)
+{
+	return 1;
+}
+
+/* Memory blocks have no holes. */
+int walk_system_ram_range(unsigned long start_pfn, unsigned long nr_pages, void *arg,
+			  int (*func)(unsigned long, unsigned long, void *))
+{
+	return func(start_pfn, nr_pages, arg);
+}
+
+/* A used page has a count of one, and its use in page_private(). */
+static struct {
+	struct memmap_step step;
+	unsigned int tries;
+	bool steps;		/* other uses than USE_MOVABLE */
+	bool raced;		/* the order of migration is not the base's */
+	/* Where pages look free though they are not. */
+	unsigned long pfn, end_pfn;
+} beside;
+
+static void walk_pages(unsigned long pfn, unsigned long end_pfn,
+		       void (*look)(struct page *page))
+{
+	for (; pfn < end_pfn; pfn++)
+		look(pfn_to_page(pfn));
+}
+
+static bool is_used(struct page *page, enum memmap_use use)
+{
+	return page_count(page) == 1 && !PageBuddy(page) && page_private(page) == use;
+}
+
+static void give_up(void)
+{
+	set_tsk_thread_flag(&task, TIF_SIGPENDING);
+}
+
+static void free_used(struct page *page, unsigned int order)
+{
+	set_page_count(page, 0);
+	set_page_private(page, 0);
+	free_frozen_pages(page, order);
+}
+
+static void going_offline(struct page *page)
+{
+	if (is_used(page, USE_SKIPPED)) {
+		set_page_count(page, 0);
+	} else if (is_used(page, USE_STALE) && PageLRU(page) &&
+		   IS_ALIGNED(page_to_pfn(page), MAX_ORDER_NR_PAGES)) {
+		ClearPageLRU(page);
+		set_page_private(page, beside.step.stale);
+		__SetPageBuddy(page);
+		beside.raced |= beside.step.stale <= MAX_PAGE_ORDER;
+		beside.end_pfn = page_to_pfn(page) + 1;
+	}
+}
+
+static void look_used(struct page *page)
+{
+	if (!PageBuddy(page) || page_count(page) != 1)
+		return;
+	__ClearPageBuddy(page);
+	set_page_private(page, USE_STALE);
+	SetPageLRU(page);
+}
+
+static void stays_online(struct page *page)
+{
+	if (PageOffline(page) && page_private(page) == USE_SKIPPED)
+		set_page_count(page, 1);
+}
+
+/* Only the first scan sees them so: the allocator would take them for free. */
+static void end_race(void)
+{
+	walk_pages(beside.pfn, beside.end_pfn, look_used);
+	beside.end_pfn = 0;
+}
+
+int memory_notify(enum memory_block_state state, void *v)
+{
+	struct memory_notify *range = v;
+	unsigned long end_pfn = range->start_pfn + range->nr_pages;
+
+	if ((state == MEM_GOING_ONLINE || state == MEM_GOING_OFFLINE) && beside.step.refused)
+		return notifier_from_errno(-ENOMEM);
+	if (!beside.steps)
+		return 0;
+	if (state == MEM_GOING_OFFLINE) {
+		beside.pfn = range->start_pfn;
+		walk_pages(range->start_pfn, end_pfn, going_offline);
+	}
+	if (state == MEM_CANCEL_OFFLINE)
+		walk_pages(range->start_pfn, end_pfn, stays_online);
+	return 0;
+}
+
+bool isolate_folio_to_list(struct folio *folio, struct list_head *list)
+{
+	end_race();
+	if (!folio_test_hugetlb(folio) && !folio_test_lru(folio))
+		return false;
+	if (folio_test_hugetlb(folio))
+		folio->private = NULL;
+	else
+		ClearPageLRU(&folio->page);
+	folio_get(folio);
+	list_add(&folio->lru, list);
+	return true;
+}
+
+void putback_movable_pages(struct list_head *list)
+{
+	struct folio *folio, *next;
+
+	list_for_each_entry_safe(folio, next, list, lru) {
+		list_del(&folio->lru);
+		SetPageLRU(&folio->page);
+		folio_put(folio);
+	}
+}
+
+/* Without CONFIG_HUGETLB_PAGE, there is none. */
+static void free_hugetlb(struct folio *folio)
+{
+#ifdef CONFIG_HUGETLB_PAGE
+	__folio_clear_hugetlb(folio);
+#endif
+	free_used(&folio->page, pageblock_order);
+}
+
+int migrate_pages(struct list_head *from, new_folio_t get, free_folio_t put, unsigned long private,
+		  enum migrate_mode mode, enum migrate_reason reason, unsigned int *succeeded)
+{
+	struct folio *folio, *next;
+	int failed = 0;
+
+	list_for_each_entry_safe(folio, next, from, lru) {
+		if (beside.steps && !beside.raced)
+			replay_event(EVENT_MIGRATE, (unsigned long)&folio->page, 0);
+		if (!folio_test_hugetlb(folio) && page_private(&folio->page) == USE_STUCK) {
+			failed++;
+			continue;
+		}
+		list_del(&folio->lru);
+		if (folio_test_hugetlb(folio))
+			free_hugetlb(folio);
+		else
+			free_used(&folio->page, 0);
+	}
+	if (failed && ++beside.tries > 2)
+		give_up();
+	return failed;
+}
+
+struct folio *alloc_migration_target(struct folio *src, unsigned long private)
+{
+	return NULL;
+}
+
+void __folio_put(struct folio *folio)
+{
+	warn_trap();
+}
+
+#ifdef CONFIG_HUGETLB_PAGE
+static void retry(struct page *page)
+{
+	if (beside.tries == 2 && is_used(page, USE_FREED_LATE))
+		free_used(page, 0);
+	if (PageHead(page) && folio_test_hugetlb(page_folio(page)) && !page_count(page))
+		free_hugetlb(page_folio(page));
+}
+
+/* Called once behind each scan for movable pages. */
+int dissolve_free_hugetlb_folios(unsigned long start_pfn, unsigned long end_pfn)
+{
+	end_race();
+	/* Pages that are in use and not found would be waited for without end. */
+	if (++beside.tries > 4)
+		give_up();
+	if (beside.steps)
+		walk_pages(start_pfn, end_pfn, retry);
+	return 0;
+}
+
+void wait_for_freed_hugetlb_folios(void)
+{
+}
+#endif
+
+static void use_page(struct page *page, enum memmap_use use)
+{
+	set_page_count(page, 1);
+	set_page_private(page, use);
+	switch (use) {
+	case USE_MOVABLE:
+	case USE_STUCK:
+	case USE_STALE:
+		SetPageLRU(page);
+		break;
+	case USE_RESERVED:
+		__SetPageReserved(page);
+		break;
+	case USE_OFFLINE:
+	case USE_SKIPPED:
+		__SetPageOffline(page);
+		break;
+	case USE_POISONED:
+		SetPageHWPoison(page);
+		break;
+	default:
+	}
+}
+
+static void use_hugetlb(struct page *page, enum memmap_use use)
+{
+#ifdef CONFIG_HUGETLB_PAGE
+	prep_compound_page(page, pageblock_order);
+	__folio_set_hugetlb(page_folio(page));
+	set_page_count(page, use == USE_HUGETLB);
+	if (use == USE_HUGETLB)
+		folio_set_hugetlb_migratable(page_folio(page));
+#endif
+}
+
+/* Uses one of each two groups of pages in the free blocks that lie in this range. */
+static void use_pages(struct zone *zone, unsigned long pfn, unsigned long end_pfn,
+		      enum memmap_use use, unsigned int group, bool second)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&zone->lock, flags);
+	while (pfn < end_pfn) {
+		struct page *page = pfn_to_page(pfn);
+		unsigned int order;
+		unsigned long next;
+
+		if (!PageBuddy(page)) {
+			pfn++;
+			continue;
+		}
+		order = buddy_order(page);
+		next = pfn + (1UL << order);
+		if (!__isolate_free_page(page, order)) {
+			pfn = next;
+			continue;
+		}
+		if (use == USE_HUGETLB || use == USE_FREE_HUGETLB)
+			group = pageblock_order;
+		group = min(group, order);
+		for (; pfn < next; pfn += 1UL << group) {
+			unsigned long i;
+
+			page = pfn_to_page(pfn);
+			if ((pfn >> group & 1) != second)
+				__putback_isolated_page(page, group, MIGRATE_MOVABLE);
+			else if (group == pageblock_order &&
+				 (use == USE_HUGETLB || use == USE_FREE_HUGETLB))
+				use_hugetlb(page, use);
+			else
+				for (i = 0; i < 1UL << group; i++)
+					use_page(page + i, use);
+		}
+	}
+	spin_unlock_irqrestore(&zone->lock, flags);
+}
+
+/* As memory_block_online() does. */
+static int online_block(const struct memmap_case *c, struct zone *zone, unsigned long pfn)
+{
+	unsigned long taken = c->memmap_pages;
+	int error = taken ? mhp_init_memmap_on_memory(pfn, taken, zone) : 0;
+
+	if (error)
+		return error;
+	error = online_pages(pfn + taken, c->block_pages - taken, zone, NULL);
+	if (error) {
+		if (taken)
+			mhp_deinit_memmap_on_memory(pfn, taken);
+		/* The struct pages count as uninitialised; each kernel leaves others. */
+		memset(pfn_to_page(pfn), 0, c->block_pages * sizeof(struct page));
+	} else if (taken) {
+		adjust_present_page_count(pfn_to_page(pfn), NULL, taken);
+	}
+	return error;
+}
+
+/* As memory_block_offline() does. */
+static int offline_block(const struct memmap_case *c, struct zone *zone, unsigned long pfn)
+{
+	unsigned long taken = c->memmap_pages;
+	int error;
+
+	if (taken)
+		adjust_present_page_count(pfn_to_page(pfn), NULL, -taken);
+	error = offline_pages(pfn + taken, c->block_pages - taken, zone, NULL);
+	if (error && taken)
+		adjust_present_page_count(pfn_to_page(pfn), NULL, taken);
+	else if (taken)
+		mhp_deinit_memmap_on_memory(pfn, taken);
+	return error;
+}
+
+static void run_steps(const struct memmap_case *c, struct zone *zone)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->nr_steps; i++) {
+		const struct memmap_step *step = &c->steps[i];
+		unsigned long pfn = c->start_pfn + c->early_pages + c->gap_pages +
+				    step->block * c->block_pages;
+		int error;
+
+		/* What an offline_pages() that failed left online stays so. */
+		if (is_online(pfn + c->block_pages - 1) != step->offline)
+			continue;
+		beside.step = *step;
+		beside.steps = true;
+		beside.tries = 0;
+		beside.raced = false;
+		clear_tsk_thread_flag(&task, TIF_SIGPENDING);
+		error = step->offline ? offline_block(c, zone, pfn) : online_block(c, zone, pfn);
+		if (!error && !step->offline && step->use != USE_NOTHING)
+			use_pages(zone, pfn + c->memmap_pages, pfn + c->block_pages, step->use,
+				  step->group, step->second);
+		replay_event(EVENT_RESULT, (unsigned long)pfn_to_page(pfn), error);
+		replay_event(EVENT_ZONE, (unsigned long)pfn_to_page(zone->zone_start_pfn),
+			     zone->spanned_pages << 1 | zone->contiguous);
+	}
+	memset(&beside, 0, sizeof(beside));
+}
+
+static void run_offline(const struct memmap_case *c, struct zone *zone)
+{
+	unsigned long pfn;
+
+	if (c->nr_steps) {
+		run_steps(c, zone);
+		return;
+	}
+	for (pfn = c->start_pfn; pfn < c->start_pfn + c->nr_pages; pfn += c->block_pages) {
+		beside.tries = 0;
+		if (offline_block(c, zone, pfn))
+			warn_trap();
+	}
+}
+
+/* As boot does, and without steps, all blocks come online. */
+static void prepare_offline(const struct memmap_case *c, struct zone *zone)
+{
+	unsigned long pfn, end_pfn = c->start_pfn + c->early_pages;
+
+	zone->present_pages = 0;
+	atomic_long_set(&zone->managed_pages, 0);
+	if (c->early_pages) {
+		for (pfn = c->start_pfn; pfn < end_pfn; pfn += PAGES_PER_SECTION)
+			__pfn_to_section(pfn)->section_mem_map |=
+				SECTION_IS_EARLY | SECTION_IS_ONLINE;
+		init_currently_empty_zone(zone, c->start_pfn, c->early_pages);
+		reserve(c, c->start_pfn, end_pfn);
+		zone->spanned_pages = c->early_pages;
+		zone->present_pages = c->early_pages - c->hole_pages;
+		zone->per_cpu_pageset = (typeof(zone->per_cpu_pageset))(uintptr_t)&state->pcp;
+		state->pgdat.node_present_pages += zone->present_pages;
+		state->pgdat.node_spanned_pages = end_pfn;
+		set_zone_contiguous(zone);
+	}
+	memset(&beside, 0, sizeof(beside));
+	if (c->nr_steps)
+		return;
+	/* Not by blocks: that takes long in one of the kernels. */
+	if (online_pages(c->start_pfn, c->nr_pages, zone, NULL))
+		warn_trap();
+	if (c->used)
+		use_pages(zone, c->start_pfn, c->start_pfn + c->nr_pages, c->used, 4, false);
+}
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The host's half of `memmap`: check.c and rows.c have the commands, and use the rest. */
+#ifndef REPLAY_MEMMAP_PROGRAM_H
+#define REPLAY_MEMMAP_PROGRAM_H
+
+#include "../host.h"
+#include "memmap.h"
+
+static inline const struct memmap_side *side_of(unsigned int kernel)
+{
+	return (const struct memmap_side *)kernels[kernel].side;
+}
+
+/* The state of the kernels, for memmap_side.prepare() */
+extern void *state;
+/* Of what runs: its name, and the other way round; dies if the kernels have no such thing. */
+extern const char *const what_names[];
+enum memmap_what find_what(const char *name);
+/*
+ * main.c: a case of so many pages that starts at 4 GiB. A device has its memmap on it, or in RAM,
+ * which is there in plenty.
+ */
+struct memmap_case make_case(enum memmap_what what, unsigned long nr_pages, unsigned int order,
+			     bool ram);
+/* For all kernels */
+void set_init_on_alloc(bool on);
+/* Prepares a case in a kernel that has so many threads. */
+unsigned long prepare_case(unsigned int kernel, const struct memmap_case *c, unsigned int threads,
+			   unsigned long min_chunk);
+
+/* check.c */
+int check_all(int nr, char **words);
+/* rows.c */
+int race_rows(int nr, char **words);
+
+/* events.c: what the kernels' code asked for from outside */
+enum events_mode { EVENTS_IGNORE, EVENTS_RECORD, EVENTS_COMPARE };
+void events_start(enum events_mode mode);
+/* False, with the first difference in @text, if they are not as recorded. */
+bool events_same(char *text, size_t size);
+
+#endif

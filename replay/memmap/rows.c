@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Speed: every kernel and, as the lower bound, a bare non-temporal fill of the struct pages that
+ * are written, in turn over the same memory. A row says what runs, on how much memory and how.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "program.h"
+
+#define MAX_ROWS	64
+
+static struct row {
+	char text[48];			/* as on the command line */
+	struct memmap_case c;
+	bool ram;
+	unsigned int threads;		/* 0: one, by CPU time */
+	unsigned long written;		/* struct pages */
+	struct memmap_counts counts[MAX_KERNELS];	/* of a bind in the last round */
+} rows[MAX_ROWS];
+static unsigned int nr_rows;
+
+/* As on this machine, or else as on most */
+static unsigned long block_mib(void)
+{
+	char bytes[32];
+
+	read_value("/sys/devices/system/memory/block_size_bytes", "", bytes, sizeof(bytes));
+	return *bytes ? strtoul(bytes, NULL, 16) / MIB : 128;
+}
+
+/* Struct pages that are written: all, or the first of each compound page */
+static unsigned long count_written(const struct memmap_case *c)
+{
+	if (!c->order || c->altmap || c->what > WHAT_BIND || 1UL << c->order <= layout->dedup_pages)
+		return c->nr_pages - c->reserve - c->offset;
+	return (c->nr_pages >> c->order) * layout->dedup_pages;
+}
+
+static void __attribute__((noreturn)) refuse_row(const char *text)
+{
+	fputs(usage, stderr);
+	die("%s is no row such as bind:64:o9:ram or online:256:b128", text);
+}
+
+static void add_row(const char *text)
+{
+	struct row *row = &rows[nr_rows++];
+	unsigned long mib, block = block_mib(), order = 0, room = free_memory() / 4 * 3, need;
+	char words[sizeof(row->text)], *word, *end;
+	bool keep = false, ram = false, used = false;
+	enum memmap_what what;
+
+	if (nr_rows > MAX_ROWS || strlen(text) >= sizeof(row->text))
+		refuse_row(text);
+	strcpy(row->text, text);
+	word = strtok(strcpy(words, text), ":");
+	what = find_what(word ?: "");
+	word = strtok(NULL, ":");
+	mib = word ? strtoul(word + (*word == 'm'), &end, 10) * (*word == 'm' ? 1 : 1024) : 0;
+	if (!mib || *end)
+		refuse_row(text);
+	while ((word = strtok(NULL, ":"))) {
+		unsigned long n = strtoul(word + 1, &end, 10);
+
+		if (!strcmp(word, "ram"))
+			ram = true;
+		else if (!strcmp(word, "keep"))
+			keep = true;
+		else if (!strcmp(word, "used"))
+			used = true;
+		else if (*end || end == word + 1 || (!n && *word != 'o'))
+			refuse_row(text);
+		else if (*word == 'o' && n <= layout->max_order)
+			order = n;
+		else if (*word == 'b')
+			block = n;
+		else if (*word == 't' && what != WHAT_BIND)
+			row->threads = n;
+		else
+			refuse_row(text);
+	}
+	do {
+		unsigned long pages = mib * MIB >> layout->page_shift;
+
+		row->c = make_case(what, pages, order, ram);
+		row->written = count_written(&row->c);
+		/* In RAM, the memmap is there twice: as it is filled, and as it is allocated. */
+		need = row->written * layout->page_struct_size * (1 + (ram && what == WHAT_BIND));
+		mib /= 2;
+	} while (need > room && mib);
+	row->ram = ram;
+	row->c.init_on_alloc = !keep;
+	if (what >= WHAT_ONLINE) {
+		row->c.block_pages = block * MIB >> layout->page_shift;
+		row->c.nr_pages -= row->c.nr_pages % row->c.block_pages;
+		row->written = row->c.nr_pages;
+		row->c.used = used ? USE_MOVABLE : USE_NOTHING;
+	}
+	if (what == WHAT_RESERVED) {
+		row->c.nr_reserved = 1;
+		row->c.reserved[0][0] = row->c.start_pfn;
+		row->c.reserved[0][1] = row->c.start_pfn + row->c.nr_pages;
+	}
+	if (!row->written || row->c.nr_pages >> row->c.order == 0)
+		die("%s: too little memory is free, or it has no whole page or block: choose "
+		    "another size", text);
+}
+
+/* What is filled, in so many pieces */
+static const struct row *filled;
+static unsigned int pieces;
+
+static void fill_piece(unsigned long i)
+{
+	const struct memmap_case *c = &filled->c;
+	unsigned long skipped = c->reserve + c->offset, all = (c->nr_pages - skipped) >> c->order;
+	unsigned long page = c->start_pfn + skipped + (all * i / pieces << c->order);
+	unsigned long end = c->start_pfn + skipped + (all * (i + 1) / pieces << c->order);
+	unsigned long size = layout->page_struct_size;
+
+	if (filled->written == c->nr_pages - skipped)
+		stream(entry(page), (end - page) * size);
+	else
+		for (; page < end; page += 1UL << c->order)
+			stream(entry(page), layout->dedup_pages * size);
+	stream_end();
+}
+
+static void fill(const struct row *row, unsigned int threads)
+{
+	filled = row;
+	pieces = threads * PIECES;
+	threads_share(threads, pieces, fill_piece);
+}
+
+static double now(const struct row *row)
+{
+	return row->threads ? wall_time() : cpu_time();
+}
+
+static void time_one(unsigned int number, unsigned int runner, double *figures)
+{
+	struct row *row = &rows[number];
+	const struct memmap_case *c = &row->c;
+	const struct memmap_side *side = runner < nr_kernels ? side_of(runner) : NULL;
+	unsigned int threads = row->threads ?: 1;
+
+	/* Every run starts alike, with hardly any of the memmap in a cache. */
+	if (side && c->what == WHAT_BIND)
+		prepare_case(runner, c, threads, 0);
+	fill(row, 1);
+	if (side && c->what != WHAT_BIND)
+		prepare_case(runner, c, threads, 0);
+	figures[0] = 0;
+	for (int part = 0; part < (c->what == WHAT_BIND ? NR_PARTS : 1); part++) {
+		double ns = now(row);
+
+		if (!side && (part == PART_FILL || c->what != WHAT_BIND))
+			fill(row, threads);
+		if (side && !side->run(c, part))
+			die("%s is out of memory", crash_kernel);
+		figures[1 + part] = (now(row) - ns) / 1e6;
+		figures[0] += figures[1 + part];
+	}
+	if (side && c->what == WHAT_BIND)
+		side->count(&row->counts[runner]);
+	/* Whatever the threads did to each other, all memory is free. */
+	if (side && c->what == WHAT_DEFERRED && side->finish(c) != c->nr_pages)
+		die("%s did not free all pages of %lu", crash_kernel, c->nr_pages);
+}
+
+/* Maps the memory as the kernel does; nothing is touched for the first time later on. */
+static unsigned int start_row(unsigned int number)
+{
+	struct row *row = &rows[number];
+	unsigned long end_pfn = row->c.ram_pages ? row->c.ram_pfn + row->c.ram_pages :
+						   row->c.start_pfn + row->c.nr_pages;
+	bool small = row->written < row->c.nr_pages - row->c.reserve - row->c.offset;
+	double figures[MAX_FIGURES];
+
+	window_open((end_pfn - row->c.start_pfn) * layout->page_struct_size);
+	window_place(row->c.start_pfn);
+	/* A deduplicated memmap is mapped with base pages. */
+	if (small)
+		madvise(entry(row->c.start_pfn), row->c.nr_pages * layout->page_struct_size,
+			MADV_NOHUGEPAGE);
+	set_init_on_alloc(row->c.init_on_alloc);
+	fill(row, 1);
+	/* What a kernel allocates, it may also touch. */
+	for (unsigned int i = 0; i < nr_kernels && row->c.what == WHAT_BIND; i++)
+		time_one(number, i, figures);
+	return row->c.what == WHAT_BIND ? MAX_FIGURES : 1;
+}
+
+static void write_row(FILE *json, unsigned int number)
+{
+	const struct row *row = &rows[number];
+	const struct memmap_case *c = &row->c;
+
+	fprintf(json, "\"row\": \"%s\", \"what\": \"%s\", \"mib\": %lu, \"pages\": %lu, "
+		"\"written\": %lu, \"threads\": %u, ", row->text, what_names[c->what],
+		(c->nr_pages << layout->page_shift) / MIB, c->nr_pages, row->written, row->threads);
+	if (c->what <= WHAT_BIND)
+		fprintf(json, "\"order\": %u, \"ram\": %u, \"init_on_alloc\": %u, ", c->order,
+			row->ram, c->init_on_alloc);
+	if (c->block_pages)
+		fprintf(json, "\"block_mib\": %lu, \"used\": %u, ",
+			(c->block_pages << layout->page_shift) / MIB, !!c->used);
+	for (unsigned int i = 0; i < nr_kernels && c->what == WHAT_BIND; i++)
+		fprintf(json, "\"%s\": {\"flushes\": %lu, \"locks\": %lu, \"allocated\": %lu}, ",
+			kernels[i].name, row->counts[i].flushes, row->counts[i].locks,
+			row->counts[i].allocated);
+}
+
+/* In the words of who waits for it */
+static void describe_row(const struct row *row, char *text, size_t size)
+{
+	static const char *const names[] = {
+		[WHAT_FILL] = "fill", [WHAT_BIND] = "bind and unbind",
+		[WHAT_DEFERRED] = "boot: deferred memory",
+		[WHAT_RESERVED] = "boot: reserved memory",
+		[WHAT_ONLINE] = "bring system RAM online",
+		[WHAT_OFFLINE] = "take system RAM offline",
+	};
+	const struct memmap_case *c = &row->c;
+	char more[64] = "";
+
+	if (c->block_pages)
+		snprintf(more, sizeof(more), ", blocks of %lu MiB%s",
+			 (c->block_pages << layout->page_shift) / MIB,
+			 c->used ? ", half used" : "");
+	else if (c->what <= WHAT_BIND)
+		snprintf(more, sizeof(more), ": %s%s, memmap %s%s",
+			 c->order ? "device-dax" : "fsdax",
+			 c->order == 9 ? ", 2 MiB" : c->order == 18 ? ", 1 GiB" : "",
+			 row->ram ? "in RAM" : "on the device",
+			 c->init_on_alloc ? "" : ", init_on_alloc=0");
+	snprintf(text, size, "%s%s", names[c->what], more);
+	if (row->threads)
+		snprintf(text + strlen(text), size - strlen(text), ", threads: %u", row->threads);
+}
+
+/* Seconds of CPU time per TiB */
+static void tell_row(unsigned int number)
+{
+	const struct row *row = &rows[number];
+	double tib = (double)(row->c.nr_pages << layout->page_shift) / (1024.0 * GIB);
+	unsigned long mib = (row->c.nr_pages << layout->page_shift) / MIB;
+	char name[96];
+
+	describe_row(row, name, sizeof(name));
+	printf("  %-54s %5lu %s %7.2f %7.2f  %6.2fx  %5.2fx\n", name, mib % 1024 ? mib : mib / 1024,
+	       mib % 1024 ? "MiB" : "GiB", race_time(0) / 1000 / tib, race_time(1) / 1000 / tib,
+	       race_ratio(0, 1), race_ratio(1, nr_kernels));
+	fflush(stdout);
+}
+
+static void print_head(void)
+{
+	char cpu[128];
+
+	read_value("/proc/cpuinfo", "model name\t: ", cpu, sizeof(cpu));
+	printf("%s, as it boots: returns are %s (%s); alternatives: %s\n", cpu, boot_returns,
+	       boot_reason, *boot_features ? boot_features : "none");
+	printf("seconds of one core per TiB (threads: of wall clock), medians\n");
+	printf("  %-54s %9s %7s %7s  %7s  %6s\n", "", "size", "today", "patched", "faster",
+	       "bound");
+}
+
+static void run_rows(unsigned int rounds, const char *path)
+{
+	struct race race = {
+		.unit = "ms",
+		.nr_rows = nr_rows,
+		.nr_runners = nr_kernels + 1,
+		.rounds = rounds,
+		.figures = { "samples", "map", "fill", "unmap" },
+		.name_runner = name_kernel,
+		.start_row = start_row,
+		.write_row = write_row,
+		.time_one = time_one,
+		.tell_row = path ? tell_row : NULL,
+	};
+	bool threads = false;
+
+	need_imitation();
+	for (unsigned int i = 0; i < nr_rows; i++)
+		threads |= !!rows[i].threads;
+	if (threads)
+		threads_start_all();
+	else
+		stay_on_cpu();
+	if (path)
+		print_head();
+	run_race(&race, path);
+}
+
+int race_rows(int nr, char **words)
+{
+	unsigned long rounds = read_within(nr, words, 1, 5, 1000, "rounds:");
+
+	if (!nr)
+		refuse_row("nothing");
+	for (char *next, *text = words[0]; text; text = next) {
+		next = strchr(text, ',');
+		if (next)
+			*next++ = 0;
+		add_row(text);
+	}
+	run_rows(rounds, nr > 2 ? words[2] : NULL);
+	return 0;
+}
+
+int run_all(void)
+{
+	static const char *const usual[] = {
+		"bind:16", "bind:16:o9:ram", "online:256", "deferred:16"
+	};
+	char path[32] = "memmap.json";
+
+	if (check_all(0, NULL))
+		return 1;
+	for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
+		add_row(usual[i]);
+	for (int i = 2; !access(path, F_OK); i++)
+		snprintf(path, sizeof(path), "memmap-%d.json", i);
+	run_rows(5, path);
+	printf("bound: with the patches / a bare fill of the same struct pages\n"
+	       "samples: %s\n", path);
+	return 0;
+}

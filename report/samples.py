@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the programs measured: several processes, summarised by their medians and their range."""
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from harness.core import ROOT
+
+RESULTS = ROOT / "results"
+Result = dict[str, Any]
+Samples = dict[str, Any]
+Row = Sequence[str]
+
+
+def format_ratios(ratios: Sequence[float]) -> str:
+    """Return the median of the processes and their range; that of a single one is not known."""
+    low, high = min(ratios), max(ratios)
+    spread = f" ({low:.2f}-{high:.2f})" * (low != high)
+    return f"{statistics.median(ratios):.2f}x{spread}"
+
+
+def merge_runs(runs: Sequence[Sequence[Result]]) -> list[Result]:
+    merged = []
+    for results in zip(*runs, strict=True):
+        same = {
+            key: value
+            for key, value in results[0].items()
+            if all(one[key] == value for one in results) and not isinstance(value, dict)
+        }
+        parts = [{key: one[key] for key in one if key not in same} for one in results]
+        merged.append(same | {"runs": parts})
+    return merged
+
+
+def list_runners(result: Result, what: str = "samples") -> list[str]:
+    return list(result["runs"][0][what])
+
+
+def find_times(result: Result, runner: str, what: str = "samples") -> list[float]:
+    """Return the median of each process."""
+    return [statistics.median(run[what][runner]) for run in result["runs"]]
+
+
+def find_time(result: Result, runner: str, what: str = "samples") -> float:
+    """Return the median over processes."""
+    return statistics.median(find_times(result, runner, what))
+
+
+def find_ratios(result: Result, over: str, under: str, what: str = "samples") -> list[float]:
+    """Return for each process the median of each round's ratio."""
+    return [
+        statistics.median(a / b for a, b in zip(run[what][over], run[what][under], strict=True))
+        for run in result["runs"]
+    ]
+
+
+def find_ratio(result: Result, over: str, under: str, what: str = "samples") -> str:
+    """Return the ratio over processes, as a text."""
+    return format_ratios(find_ratios(result, over, under, what))
+
+
+def find_mean(results: Sequence[Result], over: str, under: str, what: str = "samples") -> str:
+    """Return the geometric mean of the ratio over results, over processes, as a text."""
+    ratios = zip(*(find_ratios(result, over, under, what) for result in results), strict=True)
+    return format_ratios([statistics.geometric_mean(one) for one in ratios])
+
+
+def describe_runs(samples: Samples) -> str:
+    runs = samples["results"][0]["runs"]
+    times = next(runs[0][key] for key in ("samples", "copy") if key in runs[0])
+    rounds = len(next(iter(times.values())))
+    if len(runs) == 1:
+        return f"a single process, {rounds} rounds"
+    return f"{len(runs)} processes, up to {rounds} rounds each"
+
+
+def find_stolen(results: Sequence[Result]) -> float:
+    """Return the largest share of the CPU time of a race that went to other guests."""
+    # What is the same in all processes stands in the result itself.
+    return max(float((result | run)["stolen"]) for result in results for run in result["runs"])
+
+
+def align_rows(rows: Sequence[Row]) -> str:
+    """Return a table: the first column to the left, the others to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for first, *cells in rows:
+        told = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
+        lines.append("  ".join(["", first.ljust(widths[0]), *told]).rstrip())
+    return "".join(f"{line}\n" for line in lines)
