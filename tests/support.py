@@ -4,7 +4,6 @@
 import email
 import email.policy
 import functools
-import json
 import os
 import shutil
 import subprocess
@@ -27,15 +26,14 @@ from harness.kernel.config import BOOTED, MEASURED, KernelConfig
 from harness.kernel.source import fetch_config
 from harness.kernel.topics import SERIES, list_files, list_topics
 from harness.kernel.tree import apply_series
-from harness.replay.build import DEFAULT, Objects, Program, mutate_object
-from harness.replay.samples import merge_runs
+from harness.link.program import CONFIGS, Objects, Program, mutate_object
 from harness.vm.accel import choose_accel
 from harness.vm.console import Times
 from harness.vm.devices import list_devices
 from harness.vm.guest import need_memory
 from harness.vm.initramfs import make_initramfs
 
-Mutation = Mapping[str, Any]
+Fault = Mapping[str, Any]
 MAILS = sorted(SERIES.glob("*/[0-9]*.patch"))
 PATCHES = [patch for topic in list_topics() for patch in list_files(topic)]
 
@@ -53,7 +51,7 @@ def need_machine(arch: str) -> None:
 
 
 # In one run, each is built once.
-build_replay = functools.cache(Program.build)
+build_program = functools.cache(Program.build)
 build_pair = functools.cache(Program.build_pair)
 
 
@@ -72,20 +70,20 @@ class Builder:
         need(config.tools.missing())
         return images.build_kernel(self.options, name, getattr(self.trees, name), config)
 
-    def need_config(self, program: Program, name: str) -> None:
+    def need_config(self, name: str) -> None:
         """Skip the test if what a configuration needs, to build and to run, is not there."""
-        config = program.configs[name or self.options.config]
+        config = CONFIGS[name or self.options.config]
         lacks = config.tools.missing()
         lacks += [tool for tool in config.tools.architecture.runner if not shutil.which(tool)]
         lacks += ["Debian's package"] * (config.debian and self.options.config != Options.config)
         need(lacks)
 
-    def replay(self, program: Program, name: str = "") -> Path:
-        self.need_config(program, name)
-        return build_replay(program, self.options, self.trees, name)
+    def program(self, program: Program, name: str = "") -> Path:
+        self.need_config(name)
+        return build_program(program, self.options, self.trees, name)
 
     def pair(self, program: Program, name: str = "") -> tuple[Objects, Objects]:
-        self.need_config(program, name)
+        self.need_config(name)
         return build_pair(program, self.options, self.trees, name)
 
     def rebind(
@@ -145,13 +143,13 @@ class Builder:
             say(f"{name}: {races} races in code that the series does not touch ({log})")
         return "\n".join(kept), log
 
-    def mutant(self, program: Program, name: str, mutation: Mutation) -> Path:
-        kernels = self.pair(program, mutation.get("config", ""))
-        return program.build_mutant(*kernels, name, mutation)
+    def mutant(self, program: Program, name: str, fault: Fault) -> Path:
+        kernels = self.pair(program, fault.get("config", ""))
+        return program.build_mutant(*kernels, name, fault)
 
-    def mutated(self, program: Program, name: str, mutation: Mutation) -> Path:
-        """Compile the object of the series that has a mutation."""
-        return mutate_object(self.pair(program)[1], name, mutation)
+    def mutated(self, program: Program, name: str, fault: Fault) -> Path:
+        """Compile the object of the series that has a fault."""
+        return mutate_object(self.pair(program)[1], name, fault)
 
 
 def choose(names: Iterable[str], short: Iterable[str]) -> list[Any]:
@@ -162,11 +160,15 @@ def choose(names: Iterable[str], short: Iterable[str]) -> list[Any]:
     return [pytest.param(name, marks=[] if name in kept else [pytest.mark.full]) for name in names]
 
 
-def read_mutations(name: str) -> tuple[dict[str, Mutation], list[str], list[str]]:
-    """Return the mutations in replay/NAME.toml, and which are found by a run and which are not."""
-    mutations = tomllib.loads((ROOT / f"replay/{name}.toml").read_text())
-    seen = [name for name, mutation in mutations.items() if "seen_by" in mutation]
-    return mutations, [name for name in mutations if name not in seen], seen
+def read_faults(program: str) -> dict[str, Fault]:
+    """Return the faults in replay/PROGRAM/faults.toml; what runs, where it is told, and a dot."""
+    found = {}
+    for name, fault in tomllib.loads((ROOT / f"replay/{program}/faults.toml").read_text()).items():
+        if "edits" in fault:
+            found[name] = fault
+        else:
+            found |= {f"{name}.{inner}": one for inner, one in fault.items()}
+    return found
 
 
 def fail_if(why: str) -> None:
@@ -182,8 +184,9 @@ def boot_both(builder: Builder, name: str, boot: boots.Boot) -> None:
 
 
 def replay(
-    made: Path, *words: str, config: KernelConfig = DEFAULT
+    made: Path, *words: str, config: KernelConfig = CONFIGS["debian"]
 ) -> "subprocess.CompletedProcess[str]":
+    """Run a program."""
     return subprocess.run(
         [*config.tools.architecture.runner, made, *words],
         capture_output=True,
@@ -192,9 +195,9 @@ def replay(
     )
 
 
-def compare(made: Path, *words: str, config: KernelConfig = DEFAULT) -> None:
-    """Fail unless a replay program finds the kernels' memmaps equal."""
-    done = replay(made, *words, config=config)
+def compare(made: Path, words: str, config: KernelConfig = CONFIGS["debian"]) -> None:
+    """Fail unless a program finds the kernels equal."""
+    done = replay(made, *words.split(), config=config)
     assert not done.returncode, done.stdout + done.stderr
     assert "as base, byte for byte" in done.stdout
 
@@ -217,25 +220,6 @@ def refusal(target: str, **env: str) -> str:
     [line, last] = done.stderr.splitlines()
     assert last.startswith("make: ***")
     return line
-
-
-def race(made: Path, folder: Path, *words: str, rounds: int = 3) -> dict[str, Any]:
-    """Race in a replay program, and return its samples; each round of each runner took some time.
-
-    The rounds are the last but one of its words, and the file of the samples the last one.
-    """
-    file = folder / "race.json"
-    done = replay(made, *words, str(rounds), str(file))
-    assert not done.returncode, done.stderr
-    samples: dict[str, Any] = json.loads(file.read_text())
-    for result in samples["results"]:
-        for what in {"samples", "copy", "read"} & result.keys():
-            assert all(len(times) == rounds for times in result[what].values())
-            assert all(min(times) > 0 for times in result[what].values())
-    # Tables are made of merged processes: here there is one.
-    merged = merge_runs([samples["results"]])
-    pairs = zip(samples["results"], merged, strict=True)
-    return samples | {"results": [result | one for result, one in pairs]}
 
 
 def read_mail(file: Path) -> EmailMessage:

@@ -5,9 +5,12 @@ Guests of more than 4 GiB: on x86-64 and arm64 only the highest zone of a node i
 """
 
 import re
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+from cells import peers
 from cells.boots import Boot
 from harness.core import Options
 from harness.kernel.config import BOOTED, MEASURED, KernelConfig
@@ -22,7 +25,8 @@ QUICK = "clearcpuid=erms"
 FEW = "zdm.small=256"
 FILL = "boot-memory,boot-memory-fill"
 HOTPLUG = f"{FILL},boot-memory-hotplug"
-ONLINE = f"{HOTPLUG},boot-memory-online"
+ONLINE = f"{HOTPLUG},boot-memory-read,boot-memory-online"
+READ = f"{HOTPLUG},boot-memory-read"
 SELFTEST = "memory-hotplug/mem-on-off-test.sh"
 # What HOTPLUG adds: two DIMMs.
 SLOTS = (
@@ -140,14 +144,19 @@ COMMAND_LINES = {
 # On a kernel that checks pages. DEBUG_VM and its kin need no word.
 use_checked = partial(use_memory, config=DEBUG)
 DEBUGGED = {
-    "online": use_checked("debug_pagealloc=off zdm.fills=1 zdm.cycles=20", ONLINE),
-    "online-poison": use_checked("page_poison=1 init_on_free=1 zdm.fills=1 zdm.cycles=1", ONLINE),
+    "online": use_checked(
+        "debug_pagealloc=off page_owner=on zdm.reads=4 zdm.fills=1 zdm.cycles=20", ONLINE
+    ),
+    "online-poison": use_checked(
+        "page_poison=1 init_on_free=1 zdm.reads=1 zdm.fills=1 zdm.cycles=1", ONLINE
+    ),
     "online-own-memmap": use_checked(
-        "debug_pagealloc=off memory_hotplug.memmap_on_memory=1 zdm.own=1 zdm.fills=1 zdm.cycles=1",
+        "debug_pagealloc=off memory_hotplug.memmap_on_memory=1 zdm.own=1 page_owner=on "
+        "zdm.reads=1 zdm.fills=1 zdm.cycles=1",
         ONLINE,
     ),
     "online-virtio-mem": use_checked(
-        "debug_pagealloc=off zdm.fills=0 zdm.cycles=1", ONLINE, virtio_mem=True
+        "debug_pagealloc=off zdm.reads=1 zdm.fills=0 zdm.cycles=1", ONLINE, virtio_mem=True
     ),
     "early_page_ext": use_checked("early_page_ext page_owner=on zdm.deferred=0"),
     "debug_pagealloc": use_checked("debug_pagealloc=on"),
@@ -170,8 +179,52 @@ BOOTS = {
 # On the kernels of tests/cells/sanitizers.py. KMSAN excludes deferred initialisation, and takes two
 # pages of metadata for each page.
 SANITIZED = {
-    "kasan-ubsan": use_memory(FEW),
+    "kasan-ubsan": use_memory(f"{FEW} zdm.reads=2", READ),
     # debug_pagealloc would take minutes for each GiB.
-    "kcsan-debug": use_memory(f"{FEW} debug_pagealloc=off"),
+    "kcsan-debug": use_memory(f"{FEW} debug_pagealloc=off zdm.reads=2", READ),
     "kmsan": use_memory(f"{FEW} zdm.deferred=0", ram_gib=8),
+}
+
+
+def use_large(words: str, scripts: str, size: str, more_args: str = "", **more: Any) -> Boot:
+    """Return a boot that adds a DIMM of a size to a kernel with probes."""
+    args = (
+        f"-m slots=1,maxmem=500G -object memory-backend-ram,id=dimm0-memory,size={size},reserve=off"
+    )
+    boot = Boot(
+        f"boot-memory,{scripts}",
+        f"zdm.deferred=1 zdm.movable=0 {QUICK} {words}",
+        peers.CONFIG,
+        ram_gib=5,
+        args=f"{args} {more_args}".split(),
+        silence=1800,
+    )
+    return replace(boot, **more)
+
+
+# The memmap of the DIMM lies on it, and that of virtio-mem in RAM.
+LARGE = use_large(
+    f"memory_hotplug.memmap_on_memory=1 zdm.own=1 zdm.mib={256 * 1024} zdm.virtio={64 * 1024}",
+    "boot-memory-large",
+    "256G",
+    VIRTIO_MEM.replace("512M", "64G"),
+    added_gib=5,
+)
+# What a block costs, by its size in MiB. That follows from where RAM ends: from 64 GiB on, a
+# block is as large as this is aligned. Of the addresses below 4 GiB, two GiB are no RAM. What is
+# not touched of the guest's RAM takes none of the host's.
+BLOCKS = {
+    block: use_large(
+        f"zdm.mib={4 * block} crashkernel=256M {words}",
+        "boot-memory-blocks",
+        f"{4 * block}M",
+        cpus=16,
+        ram_gib=ram_gib,
+        added_gib=6 - ram_gib,
+    )
+    for block, ram_gib, words in (
+        (128, 5, ""),
+        (256, 65, f"mem={66 * 1024 + 256}M"),
+        (2048, 64, ""),
+    )
 }

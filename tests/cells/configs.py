@@ -4,8 +4,7 @@
 from cells import boot_memory, compile, demotion, kunit, peers, sanitizers
 from harness.core import UserError, read_options, run_program
 from harness.kernel.config import BOOTED, LIKE_DEBIAN, KernelConfig
-from harness.replay import build
-from harness.replay.record import REPLAYS
+from harness.link.program import CONFIGS
 
 
 def list_configs() -> dict[str, KernelConfig]:
@@ -18,8 +17,7 @@ def list_configs() -> dict[str, KernelConfig]:
         "boot-memory": {name: one.config for name, one in boot_memory.BOOTS.items()},
         "demotion": {"demotion": demotion.BOOT.config},
         "peers": {"peers": peers.CONFIG},
-        "replay": build.CONFIGS,
-        **{f"replay-{one.name}": one.program.configs for one in REPLAYS[1:]},
+        "linked": CONFIGS,
     }
     return {
         f"{table}/{name}": config

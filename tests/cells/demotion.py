@@ -15,8 +15,11 @@ SLOW = (
     f"-object memory-backend-ram,id=slow,size={SLOW_GIB}G,reserve=off "
     "-device nvdimm,id=nvdimm0,memdev=slow,node=2"
 ).split()
+# As Debian's kernel has it.
+WORDS = "init_on_alloc=1"
 BOOT = Boot(
     "demotion",
+    WORDS,
     config=KernelConfig("demotion", (*MEASURED.fragments, "tracers", "kprobes", "demotion")),
     ram_gib=RAM_GIB,
     added_gib=SLOW_GIB,

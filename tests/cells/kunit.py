@@ -218,7 +218,7 @@ def run_kunit(options: Options, source: Path, kernel: KunitKernel) -> int:
     command: list[str | Path] = [sys.executable, "-B", source / TOOL, "exec", "--raw_output=all"]
     command += [f"--build_dir={out}", f"--kunitconfig={out / 'fragment'}"]
     command += [f"--arch={kernel.architecture.kernel}", f"--timeout={SECONDS}"]
-    command += [f"--make_options={word}" for word in (*config.tools.words(), *config.args)]
+    command += [f"--make_options={word}" for word in (config.tools.word(), *config.args)]
     command += [f"--kernel_args={word}" for word in f"panic=-1 {RUN} {kernel.words}".split()]
     # Without ACPI, x86 takes its CPUs from a table that has one for each socket.
     command += ["--qemu_args=-smp 2,sockets=2"] * bool(kernel.architecture.qemu)

@@ -138,7 +138,7 @@ def boot(options: Options, source: Path, kernel: Kernel, plain: bool = False) ->
         server.listen()
         raised = pool.submit(raise_checks, server, kernel, plain)
         name = f"{SCRIPT}{'-plain' * plain}"
-        words = f"nokaslr mce=print_all zdm.page={BAD}"
+        words = f"{demotion.WORDS} nokaslr mce=print_all zdm.page={BAD}"
         args = (*demotion.SLOW, "-cpu", CPU, "-gdb", f"unix:{folder}/gdb", "-S")
         stopped = replace(demotion.BOOT, scripts=SCRIPT, words=words, args=args)
         told = boots.boot_once(replace(options, accel="tcg"), source, kernel, name, stopped)

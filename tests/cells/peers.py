@@ -24,14 +24,17 @@ PROGRAMS = (
     *("hmm-tests", "gup_test", "thuge-gen", "hugetlb-mmap", "hugetlb-shm", "hugetlb-mremap"),
     *("hugetlb-madvise", "hugetlb_dio", "migration"),
 )
-# On top of what guest/demotion needs, as migration and guest/bind-pages need probes, too.
+# On top of what guest/demotion needs, as migration, guest/bind-pages and guest/boot-memory-large
+# need probes, too. guest/boot-memory-blocks needs more CPUs than a guest has otherwise, and kdump.
 CONFIG = replace(
     DEMOTION.config,
     name="peers",
     lines=(
         *turn_on("MODULES MODULE_UNLOAD SYSVIPC USERFAULTFD RUNTIME_TESTING_MENU"),
         "CONFIG_TEST_HMM=m",
+        "CONFIG_NR_CPUS=32",
         *turn_on("GUP_TEST KALLSYMS_ALL X86_PMEM_LEGACY"),
+        *turn_on("KEXEC_FILE CRASH_DUMP CRASH_HOTPLUG"),
     ),
     modules=("lib/test_hmm.ko",),
 )

@@ -42,6 +42,22 @@ def test_same_memory(builder: Builder, cpus: int, nodes: int) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("name, walks", {"base": 1, "series": 0}.items())
+def test_large(builder: Builder, name: str, walks: int) -> None:
+    boot = boot_memory.LARGE
+    words = f"{boot.words} zdm.walks={walks}"
+    builder.check(name, "boot-memory-large", dataclasses.replace(boot, words=words))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("block", boot_memory.BLOCKS)
+def test_block_costs(builder: Builder, block: int) -> None:
+    """What a block costs beside its pages: the console has the counts."""
+    told = builder.check("series", f"boot-memory-blocks-{block}", boot_memory.BLOCKS[block])
+    assert f"blocks of {block} MiB" in told
+
+
+@pytest.mark.full
 @pytest.mark.parametrize("name", boot_memory.SANITIZED)
 def test_sanitizer(builder: Builder, name: str) -> None:
     boot = boot_memory.SANITIZED[name]

@@ -11,18 +11,20 @@ from support import Builder
 
 SOURCES = sorted(
     path
-    for folder in ("replay", "probes", "guest", "native")
+    for folder in ("replay", "probes", "guest")
     for path in (folders.ROOT / folder).rglob("*.[ch]")
 )
 # What does not hold for programs of user space.
 KERNEL_ONLY = (
     "AVOID_EXTERNS,BIT_MACRO,CAMELCASE,INCLUDE_LINUX,PREFER_DEFINED_ATTRIBUTE_MACRO,"
-    "PREFER_KERNEL_TYPES,VOLATILE"
+    "PREFER_KERNEL_TYPES,STATIC_CONST_CHAR_ARRAY,STRCPY,VOLATILE"
 )
 # Words of a text that are also the name of the function, macros whose argument is a name, formats
-# with many lines, lines of assembly, arrays as large as the kernel's, registers set alike.
+# with many lines, lines of assembly, arrays as large as the kernel's, registers set alike, macros
+# that declare, an else in front of an #endif.
 MEANT = (
-    "EMBEDDED_FUNCTION_NAME,MACRO_ARG_REUSE,SPLIT_STRING,LEADING_SPACE,NR_CPUS,MULTIPLE_ASSIGNMENTS"
+    "COMPLEX_MACRO,EMBEDDED_FUNCTION_NAME,MACRO_ARG_REUSE,SPLIT_STRING,LEADING_SPACE,NR_CPUS,"
+    "MULTIPLE_ASSIGNMENTS,SUSPECT_CODE_INDENT"
 )
 
 

@@ -55,18 +55,19 @@ REACHED = {
     "zone-device-memmap": (
         "x86@kernel.org",
         "linux-hardening@vger.kernel.org",
-        "linux-kselftest@vger.kernel.org",
-        "nvdimm@lists.linux.dev",
+        "linux-cxl@vger.kernel.org",
     ),
     "memmap-tests": (
         "elver@google.com",
         "linux-hardening@vger.kernel.org",
         "kasan-dev@googlegroups.com",
+        "linux-kselftest@vger.kernel.org",
+        "nvdimm@lists.linux.dev",
     ),
     "boot-memmap": ("rppt@kernel.org",),
     "reserved-memmap": ("rppt@kernel.org",),
     "parallel-memmap": ("daniel.m.jordan@oracle.com", "linux-crypto@vger.kernel.org"),
-    "online-memmap": ("david@kernel.org", "linux-cxl@vger.kernel.org"),
+    "hotplug-memmap": ("david@kernel.org",),
     "demotion": ("x86@kernel.org", "linux-hardening@vger.kernel.org", "kasan-dev@googlegroups.com"),
     "vmemmap": ("x86@kernel.org", "nvdimm@lists.linux.dev", "linux-fsdevel@vger.kernel.org"),
 }

@@ -10,23 +10,24 @@ import pytest
 
 from harness.core import ROOT, UserError
 from harness.kernel.peer import prepare_peer
-from harness.replay.device import PROGRAM
-from harness.replay.drain import note_peer_drain
-from support import Builder, race, replay
+from harness.link.drain import note_peer_drain
+from harness.link.program import MEMMAP
+from harness.link.race import run_races
+from support import Builder, replay
 
-ORDER = ["base", "series", "fallback", "peer", "limit"]
+ORDER = ["base", "series", "fallback", "peer", "bound"]
 Build = Callable[[Path], Path]
 Write = Callable[..., Path]
 
 
 @pytest.fixture
 def build_with(builder: Builder) -> Build:
-    """Build the replay program with the peer that PEER= names."""
+    """Build the program with the peer that PEER= names."""
 
     def build_one(where: Path) -> Path:
         named = dataclasses.replace(builder.options, peer=str(where))
         peer = prepare_peer(named, builder.trees.base.parent)
-        return PROGRAM.build(named, builder.trees, peer=peer)
+        return MEMMAP.build(named, builder.trees, peer=peer)
 
     return build_one
 
@@ -55,11 +56,11 @@ def test_series_as_peer(
     made = build_with(ROOT / "series/zone-device-memmap")
     note_peer_drain(builder.options)
     assert "note: peer: SFENCE follows each MOVNTI of memmap_init" in capsys.readouterr().out
-    done = replay(made, "random", "3000")
+    done = replay(made, "check", "fill", "3000")
     assert not done.returncode
     assert done.stdout.endswith("series and fallback and peer as base, byte for byte\n")
-    for result in race(made, tmp_path, "race", "1", "0,9")["results"]:
-        assert list(result["samples"]) == ORDER
+    for result in run_races(made, ["race fill:1,fill:1:o9 1"], 1, tmp_path)["results"]:
+        assert [*result["runs"][0]["samples"]] == ORDER
 
 
 @pytest.mark.full
@@ -68,14 +69,14 @@ def test_fault_of_the_peer_is_told(
 ) -> None:
     old = "page->zone_device_data = NULL;"
     made = build_with(write_patch("mm/mm_init.c", old, old.replace("NULL", "(void *)1")))
-    done = replay(made, "random", "3000")
+    done = replay(made, "check", "fill", "3000")
     assert not done.returncode
-    _, where, what, told = done.stdout.splitlines()
-    assert where.startswith("differs type=")
-    assert what.startswith("  peer: pfn ") and "page.zone_device_data: 0x01, base 0x00" in what
+    where, what, told = done.stdout.splitlines()
+    assert where.startswith("differs check fill 1 1 ")
+    assert what.startswith("  peer: pfn ") and "page.zone_device_data (lru.prev): 0x01" in what
     assert "series and fallback as base, byte for byte; peer differs from base in " in told
     assert 2000 < int(told.split()[-2]) <= 3000
-    assert not replay(made, "race", "1", "0", "1").returncode
+    assert not replay(made, "race", "fill:1", "1").returncode
     note_peer_drain(builder.options)
     assert "note: peer: memmap_init_zone_device() has no MOVNTI" in capsys.readouterr().out
 
@@ -96,7 +97,7 @@ def test_struct_page_of_another_size(build_with: Build, write_patch: Write) -> N
     made = build_with(
         write_patch("include/linux/mm_types.h", old, f"	unsigned long more;\n{old}")
     )
-    done = replay(made, "random")
+    done = replay(made, "check")
     assert done.returncode == 2 and done.stderr == (
         "replay: struct page has 80 bytes in peer, 64 in base: keep its size, or leave peer out\n"
     )

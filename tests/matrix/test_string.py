@@ -7,18 +7,17 @@ import pytest
 
 from harness.core import ROOT
 from harness.kernel.toolchain import compile_like_mm_init
-from harness.replay import build
-from harness.replay.device import PROGRAM
-from harness.replay.drain import Code
+from harness.link.drain import Code
+from harness.link.program import CONFIGS, MEMMAP
 from support import Builder, choose, need
 
 
 @pytest.mark.parametrize("name", choose(["debian", "clang"], ("debian",)))
 def test_each_memcpy_flushcache_is_a_movnti(builder: Builder, tmp_path: Path, name: str) -> None:
     """On the base this fails with gcc 12, which stores the second field with a plain MOV."""
-    config = build.CONFIGS[name]
+    config = CONFIGS[name]
     need(config.tools.missing())
-    kernel = PROGRAM.build_objects(builder.options, builder.trees.series, name)
+    kernel = MEMMAP.build_objects(builder.options, builder.trees.series, name)
     made = compile_like_mm_init(kernel.out, ROOT / "probes/flushcache.c", tmp_path / "flushcache.o")
     found = Code(made)
     code = [found.code[place].name for place in found.bodies["set_entry"]]

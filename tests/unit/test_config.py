@@ -11,7 +11,7 @@ from harness.core import UserError, read_options
 from harness.core.architectures import ARCHITECTURES, GUESTS
 from harness.kernel import config
 from harness.kernel.toolchain import Toolchain
-from harness.replay import build
+from harness.link.program import CONFIGS
 
 
 def test_vanished_fragment_line() -> None:
@@ -60,7 +60,7 @@ def test_each_architecture_is_compiled_for_and_tested() -> None:
     known = set(ARCHITECTURES.values())
     compiled = {target.tools.architecture for target in compile.TARGETS}
     kunits = {kernel.config.tools.architecture for kernel in kunit.KERNELS.values()}
-    replayed = {config.tools.architecture for config in build.CONFIGS.values()}
+    replayed = {config.tools.architecture for config in CONFIGS.values()}
     assert compiled == known
     assert kunits == {one for one in known if one.qemu or one.name == "um"}
     assert replayed == {one for one in known if one.library}
@@ -68,7 +68,8 @@ def test_each_architecture_is_compiled_for_and_tested() -> None:
 
 def test_configuration_of_a_cell_is_printed() -> None:
     names = configs.show_config("").splitlines()
-    assert {"sanitizers/kmsan", "kunit/um", "replay/clang", "boot-memory/online"} <= {*names}
+    some = {"sanitizers/kmsan", "kunit/um", "linked/clang", "boot-memory/online"}
+    assert some <= {*names}
     text = configs.show_config("sanitizers/kmsan")
     for part in ("configs/guest.config", "clang", "CONFIG_KMSAN=y", "CONFIG_ZONE_DEVICE=y"):
         assert part in text

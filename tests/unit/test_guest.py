@@ -121,8 +121,7 @@ def test_kvm_is_used_where_a_probe_boot_works(
     monkeypatch.setattr(accel, "PROBE_SECONDS", 1)
 
     def choose(build: str, script: str, there: bool, **env: str) -> str:
-        found = ("kvm", "") if there else ("tcg", "there is no /dev/kvm")
-        monkeypatch.setattr(accel, "find_kvm", lambda *_: found)
+        monkeypatch.setattr(accel, "find_fault", lambda _: "" if there else "there is none")
         qemu(f"{VERSION} {script}")
         chosen = options.read_options({"BUILD": str(tmp_path / build), **env})
         chosen.build.mkdir(exist_ok=True)
@@ -136,38 +135,19 @@ def test_kvm_is_used_where_a_probe_boot_works(
 
 
 @pytest.mark.parametrize(
-    ("there", "opens", "told", "why"),
+    ("arch", "there", "why"),
     [
-        (True, True, "1938.0", ""),
-        (True, True, "0.4", "KVM runs the unchanged kernel here"),
-        (True, True, "", "KVM makes no machine"),
-        (True, False, "", "no permission to open /dev/kvm"),
-        (False, False, "", "there is no /dev/kvm"),
+        ("arm64", True, "this machine is x86-64, the guest arm64"),
+        ("x86_64", False, "there is no /dev/kvm"),
+        ("x86_64", True, "no permission to open /dev/kvm"),
     ],
 )
-def test_native_boots_are_chosen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool, opens: bool, told: str, why: str
+def test_why_there_is_no_kvm(
+    monkeypatch: pytest.MonkeyPatch, arch: str, there: bool, why: str
 ) -> None:
-    """They are, and may be asked for, only where KVM interprets a kernel."""
-
-    def probe(*_: object) -> str:
-        if not told:
-            raise errors.UserError("KVM makes no machine: Out of memory")
-        return told
-
-    monkeypatch.setattr(accel, "compile_program", lambda *_: tmp_path / "probe")
-    monkeypatch.setattr(accel, "run", probe)
     monkeypatch.setattr(os.path, "exists", lambda path: there or path != "/dev/kvm")
-    monkeypatch.setattr(os, "access", lambda path, _: opens or path != "/dev/kvm")
-    empty, tcg, native = (
-        options.read_options({"BUILD": str(tmp_path), "ACCEL": name})
-        for name in ("", "tcg", "native")
-    )
-    assert accel.choose_native(empty).accel == ("" if why else "native")
-    assert accel.choose_native(tcg).accel == "tcg"
-    if why:
-        with pytest.raises(errors.UserError, match=f"ACCEL=native: {why}.*; leave it out"):
-            accel.choose_native(native)
+    monkeypatch.setattr(os, "access", lambda path, _: path != "/dev/kvm")
+    assert accel.find_fault(arch).startswith(why)
 
 
 RUN = """

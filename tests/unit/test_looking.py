@@ -10,7 +10,7 @@ import pytest
 
 from harness.core import command, errors, folders
 from harness.vm import shell
-from support import make, refusal
+from support import make
 
 
 def test_list_is_what_pytest_collects() -> None:
@@ -57,18 +57,7 @@ def test_dry_run(target: str, script: str, kernel: str, tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == []
 
 
-def test_dry_run_of_a_native_boot() -> None:
-    words = {"DRYRUN": "1", "ACCEL": "native", "BUILD": "nowhere"}
-    assert "/kernels/series+native" in make("bench", **words).stdout
-    assert refusal("shell", **words).startswith("error: a native boot has one CPU, one node and")
-
-
-@pytest.mark.parametrize(
-    ("accel", "told"),
-    [("tcg", "needs a terminal: run it in one"), ("native", "has no input from the terminal")],
-)
-def test_shell_is_refused(monkeypatch: pytest.MonkeyPatch, accel: str, told: str) -> None:
-    monkeypatch.setenv("ACCEL", accel)
+def test_shell_needs_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO())
-    with pytest.raises(errors.UserError, match=told):
+    with pytest.raises(errors.UserError, match="needs a terminal: run it in one"):
         shell.run_shell()

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Processes of a race: merged, summarised by their medians and range, run in turn."""
+"""Processes of a race: merged, summarised by their medians and range, run in turn, recorded."""
 
 import json
-import shutil
 from collections.abc import Container
 from pathlib import Path
 from typing import Any
@@ -10,16 +9,13 @@ from typing import Any
 import pytest
 
 from harness.core import Options, UserError, read_options
-from harness.replay import demotion, device, plot, record, run, samples
+from harness.link import race
+from report import picture, record, rows, samples
 
-# If the form of a table changes, take a record that was made since.
-RECORD = samples.RESULTS / "2026-11-25-zen-4"
-# Whole binds were recorded by themselves.
-BOUND = samples.RESULTS / "2026-11-25-zen-4-bind"
-BOOTED = samples.RESULTS / "2026-11-25-zen-4-native"
-REPLAYS = [replay for replay in record.REPLAYS if replay.name != "bind"]
+# If the form of a record changes, take one that was made since.
+RECORD = samples.RESULTS / rows.RUNS[rows.NEWEST]
 RECORDED: dict[str, Any] = {
-    replay.name: json.loads((RECORD / f"{replay.name}.json").read_text()) for replay in REPLAYS
+    one.name: json.loads((RECORD / f"{one.name}.json").read_text()) for one in race.RACES
 }
 # The medians of each round's ratio, over processes: 2, 3 and 4.
 BASES = ([4.0, 4.0, 9.0], [6.0, 6.0, 1.0], [8.0, 8.0, 20.0])
@@ -27,7 +23,7 @@ BASES = ([4.0, 4.0, 9.0], [6.0, 6.0, 1.0], [8.0, 8.0, 20.0])
 
 def make_run(order: int, base: list[float]) -> dict[str, Any]:
     """Return what one process measured at an order."""
-    times = {"base": base, "series": [2.0] * 3, "limit": [1.0] * 3}
+    times = {"base": base, "series": [2.0] * 3, "bound": [1.0] * 3}
     return {"order": order, "samples": times, "stolen": base[0] / 100}
 
 
@@ -45,7 +41,6 @@ def test_median_and_range_are_over_processes() -> None:
     result = MERGED[0]
     assert samples.find_times(result, "base") == [4.0, 6.0, 8.0]
     assert samples.find_ratio(result, "base", "series") == "3.00x (2.00-4.00)"
-    assert samples.find_band(result, "base") == (4.0, 6.0, 8.0)
     assert samples.find_mean(MERGED, "base", "series") == "3.00x (2.00-4.00)"
     assert samples.describe_runs({"results": MERGED}) == "3 processes, up to 3 rounds each"
 
@@ -56,22 +51,22 @@ def test_single_process() -> None:
     assert samples.describe_runs({"results": [result]}) == "a single process, 3 rounds"
 
 
-@pytest.mark.parametrize("replay", record.REPLAYS, ids=lambda replay: replay.name)
-def test_text_of_a_record(replay: run.Replay) -> None:
-    """It has the table and the last line that its samples give, but for spaces."""
-    folder = RECORD if replay in REPLAYS else BOUND
-    text = (folder / f"{replay.name}.txt").read_text()
-    found = json.loads((folder / f"{replay.name}.json").read_text())
-    assert "".join(replay.format_table(found).split()) in "".join(text.split())
-    assert text.endswith(f"\n{replay.format_verdict(found)}\n")
+def test_units() -> None:
+    """8 GiB in 10 ms are 1.28 s per TiB, and 4.77 ns for each of 2 Mi struct pages."""
+    times = {"base": [10.0], "series": [5.0], "bound": [5.0]}
+    row = {"what": "online", "block_mib": 128, "mib": 8192, "threads": 0, "written": 1 << 21}
+    [one] = samples.merge_runs([[row | {"samples": times}]])
+    assert rows.tell_pair(one) == "1.28 -> 0.64 s: 2.00x"
+    assert rows.list_raced([one], by_page=True)[1][:4] == (
+        *("bring system RAM online, blocks of 128 MiB", "8 GiB", "4.77", "2.38"),
+    )
 
 
 def test_picture_has_a_line_for_each_that_ran(tmp_path: Path) -> None:
-    """Small memmaps are not in it."""
-    facts = RECORDED["replay"]
-    plot.draw_race(facts, tmp_path / "race.png")
+    facts = {"a CPU": RECORDED["memmap"]["results"]}
+    picture.draw_races(facts, tmp_path / "race.png")
     assert (tmp_path / "race.png").read_bytes().startswith(b"\x89PNG")
-    figure = plot.make_figure({"a CPU": facts})
+    figure = picture.make_figure(facts)
     figure.draw_without_rendering()
     [axes], [legend] = figure.axes, figure.legends
     assert len(axes.lines) == len(legend.get_texts()) == 4
@@ -79,17 +74,12 @@ def test_picture_has_a_line_for_each_that_ran(tmp_path: Path) -> None:
     assert below and legend.get_window_extent().y1 <= below.y0
 
 
-def test_cache_that_the_system_does_not_tell(tmp_path: Path) -> None:
-    (tmp_path / "size").write_text("1024K\n")
-    assert run.read_cache(tmp_path / "size") == 1024
-    none = {"second_level_kib": run.read_cache(tmp_path / "none")}
-    told = demotion.format_table(RECORDED["demotion"] | none)
-    assert "unknown KiB" in told and "larger" in told and "fits" not in told
-
-
-# A program that races, and tells its second word as the time.
-PROGRAM = """#!/bin/sh
-echo '{"unit": "ns", "results": [{"order": 0, "samples": {"base": ['$2']}}]}' >"$3"
+# What a program says of its machine, and a race that tells its second word as the time.
+MACHINE = {"vendor": "AuthenticAMD", "family": "25", "model": "1", "stepping": "1", "amx": 0}
+TOLD = {"name": "EPYC", "returns": "safe", "unit": "ms"}
+PROGRAM = f"""#!/bin/sh
+told='{json.dumps(MACHINE | TOLD)[:-1]}'
+echo "$told, \\"results\\": [{{\\"order\\": 0, \\"samples\\": {{\\"base\\": [$2]}}}}]}}" >"$3"
 echo $2 >>$(dirname "$0")/calls
 """
 
@@ -98,35 +88,34 @@ def test_races_run_in_turn(tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_text(PROGRAM)
     program.chmod(0o755)
-    made = run.run_races(program, [["race", "1"], ["race", "2"]], 3, tmp_path / "r")
+    made = race.run_races(program, ["race 1", "race 2"], 3, tmp_path / "r")
     assert (tmp_path / "calls").read_text().split() == ["1", "2"] * 3
     found = [[one["samples"]["base"] for one in result["runs"]] for result in made["results"]]
     assert found == [[[1]] * 3, [[2]] * 3]
-    assert made["unit"] == "ns"
+    assert {one["returns"] for one in made["results"]} == {"safe"}
+    assert made["cpu"] == "EPYC, family 25 model 1 stepping 1 (Zen 3)"
     assert not (tmp_path / "r/race.tmp").exists()
 
 
 def keep_record(
     monkeypatch: pytest.MonkeyPatch, results: Path, fail: Container[str] = (), stop: str = ""
 ) -> None:
-    """Run make record where a replay gives what one of Zen 4 gave."""
+    """Run make record where a race gives what a recorded one gave."""
 
-    def race(options: Options, replay: run.Replay) -> samples.Samples:
-        if replay.name == stop:
+    def run(options: Options, one: race.Race) -> samples.Samples:
+        if one.name == stop:
             raise KeyboardInterrupt
-        if replay.name in fail:
+        if one.name in fail:
             raise UserError("no memory")
-        folder = replay.locate(options)
+        folder = one.locate(options)
         folder.mkdir(parents=True, exist_ok=True)
-        for file in RECORD.glob(f"{replay.name}.*"):
-            shutil.copy(file, folder)
-        found: samples.Samples = RECORDED[replay.name]
+        (folder / f"{one.name}.json").touch()
+        found: samples.Samples = RECORDED[one.name]
         return found
 
-    monkeypatch.setattr(record, "run_replay", race)
-    monkeypatch.setattr(record, "find_kvm", lambda _: ("tcg", "no KVM"))
+    monkeypatch.setattr(record, "run_race", run)
     options = read_options({"BUILD": f"{results}-build"})
-    record.run_record(options, REPLAYS, results)
+    record.run_record(options, results=results)
 
 
 def test_record(
@@ -136,46 +125,55 @@ def test_record(
     keep_record(monkeypatch, results)
     [made] = results.iterdir()
     first, *_, last = capsys.readouterr().out.splitlines()
-    assert first.endswith(f"replays, each written to {made} when it is done")
+    assert first.endswith(f"races, each written to {made} when it is done")
     assert last.endswith(f"ready to commit: {made}")
-    assert {path.name for path in made.iterdir()} == {path.name for path in RECORD.iterdir()}
-    assert (made / "README.md").read_text() == (RECORD / "README.md").read_text()
+    assert {path.stem for path in made.iterdir()} == {*RECORDED, "README"}
+    assert f"| CPU | {RECORDED['memmap']['cpu']} |" in (made / "README.md").read_text()
     # A second run of that day.
     keep_record(monkeypatch, results)
     assert (results / f"{made.name}-2/README.md").exists()
     assert record.choose_folder(results, made.name).name == f"{made.name}-3"
 
 
-def test_record_with_boots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for kept, made in {"bench.json": "samples.json", "bench.txt": "table.txt"}.items():
-        shutil.copy(BOOTED / kept, tmp_path / made)
-    monkeypatch.setattr(record, "run_bench", lambda _: tmp_path)
-    record.add_bench(read_options({}), tmp_path)
-    assert (tmp_path / "bench.txt").read_text() == (BOOTED / "bench.txt").read_text()
-    assert "`make bench`, 100 GiB, x86_64 kernel" in (tmp_path / "README.md").read_text()
-
-
 def test_record_keeps_what_did_not_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results = tmp_path / "results"
-    with pytest.raises(UserError, match=r"^boot, copy failed .*: /.* has the others$"):
-        keep_record(monkeypatch, results, ("boot", "copy"))
+    with pytest.raises(UserError, match=r"^copy, demotion failed .*: /.* has the others$"):
+        keep_record(monkeypatch, results, ("copy", "demotion"))
     [made] = results.iterdir()
-    assert {path.stem for path in made.glob("*.json")} == {*RECORDED} - {"boot", "copy"}
-    assert (made / "README.md").read_text().endswith("\n\nThese failed: boot, copy.\n")
+    assert {path.stem for path in made.glob("*.json")} == {"memmap"}
+    assert (made / "README.md").read_text().endswith("\n\nThese failed: copy, demotion.\n")
     with pytest.raises(KeyboardInterrupt):
-        keep_record(monkeypatch, tmp_path / "stopped", stop="online")
+        keep_record(monkeypatch, tmp_path / "stopped", stop="demotion")
     found = {path.stem for path in (tmp_path / "stopped").glob("*/*.json")}
-    assert found == {"replay", "boot"}
+    assert found == {"memmap", "copy"}
     with pytest.raises(UserError, match="nothing was written$"):
         keep_record(monkeypatch, tmp_path / "none", RECORDED)
 
 
+def test_record_of_another_machine(tmp_path: Path) -> None:
+    facts = dict.fromkeys(("base", "series", "commit", "compiler", "because", "alternatives"), "x")
+    facts |= {"config": "debian, 1", "date": "2026-11-26", "host_kernel": "6.12"}
+    numbers = {"hypervisor": 0, "cpus": 64, "memory_gib": 512}
+    times = {"base": [10.0], "series": [5.0], "bound": [5.0]}
+    row = {"row": "deferred:16", "what": "deferred", "mib": 16384, "threads": 0, "pages": 1 << 22}
+    row |= {"written": 1 << 22, "samples": times, "stolen": 0.0}
+    file = tmp_path / "memmap.json"
+    file.write_text(json.dumps(MACHINE | TOLD | facts | numbers | {"results": [row]}))
+    where = record.add_foreign(file, tmp_path / "results")
+    assert where.name == "2026-11-26-zen-3"
+    assert "64 CPUs, 512 GiB of memory, no virtual machine" in (where / "README.md").read_text()
+    assert "boot: deferred memory" in (where / "memmap.txt").read_text()
+    file.write_text("{}")
+    with pytest.raises(UserError, match=f"^FROM={file} is no file that the program memmap wrote"):
+        record.add_foreign(file, tmp_path / "results")
+    assert len([*(tmp_path / "results").iterdir()]) == 1
+
+
 def test_name_of_a_record() -> None:
-    cpu, date = RECORDED["replay"]["cpu"], RECORDED["replay"]["date"]
-    assert record.name_folder(cpu, "debian", date) == RECORD.name
-    assert record.name_folder(cpu, "default", date) == f"{RECORD.name}-default"
+    assert record.name_folder("EPYC, family 25 (Zen 4)", "debian", "D") == "D-zen-4"
+    assert record.name_folder("EPYC, family 99", "default", "D") == "D-epyc-default"
 
 
-def test_configuration_that_a_replay_lacks() -> None:
-    with pytest.raises(UserError, match="^CONFIG=arm64 must be one of debian, default, pointer, "):
-        run.run_replay(read_options({"CONFIG": "arm64"}), device.DEVICE)
+def test_configuration_that_a_program_lacks() -> None:
+    with pytest.raises(UserError, match="^CONFIG=arm64 must be one of debian, default, keys, "):
+        race.run_race(read_options({"CONFIG": "arm64"}), race.RACES[0])

@@ -89,10 +89,19 @@ def test_foreign_build_installs_nothing(fake: Fake) -> None:
     assert fake.take_calls() == []
 
 
-@pytest.mark.parametrize("module", ["setup", "clean", "bench.measure", "vm.shell", "kernel.export"])
+@pytest.mark.parametrize(
+    "module", ["setup", "clean", "bench.measure", "link.race", "vm.shell", "kernel.export"]
+)
 def test_standard_library_is_enough(module: str) -> None:
     code = f"import sys, harness.{module}; sys.exit('site' in sys.modules)"
     command.run([sys.executable, "-S", "-B", "-c", code], module, cwd=folders.ROOT)
+
+
+def test_objects_need_no_guest(fake: Fake) -> None:
+    fake.provide("objects")
+    assert (fake.home / "installed").read_text().split() == [*setup.OBJECTS]
+    assert not {*setup.GUEST, *setup.VENV, "qemu-system-x86"} & {*setup.OBJECTS}
+    assert not (fake.build / "venv").exists()
 
 
 def test_second_time_does_nothing(fake: Fake, capfd: pytest.CaptureFixture[str]) -> None:
@@ -100,7 +109,7 @@ def test_second_time_does_nothing(fake: Fake, capfd: pytest.CaptureFixture[str])
     # A broken source of apt, of which it only warns.
     fake.put("update")
     fake.provide("bench")
-    packages = [*setup.BASE, "qemu-system-x86"]
+    packages = [*setup.OBJECTS, *setup.GUEST, "qemu-system-x86"]
     missing = [name for name in packages if name not in ("bc", "flex")]
     assert fake.take_calls("apt-get") == [
         "apt-get -q update",
@@ -108,13 +117,13 @@ def test_second_time_does_nothing(fake: Fake, capfd: pytest.CaptureFixture[str])
     ]
     # make bench needs no Python package.
     assert not (fake.build / "venv").exists()
-    fake.provide("replay")
+    fake.provide("tables")
     assert (fake.build / "venv/bin/python").exists()
     fake.take_calls()
     capfd.readouterr()
     # Not even the lock is taken, so that two runs can begin at once. What is to do waits for it.
     with folders.lock_build(fake.build):
-        fake.provide("replay")
+        fake.provide("tables")
         with pytest.raises(errors.UserError, match="another run"):
             fake.provide("test")
     assert fake.take_calls() == []
@@ -141,9 +150,9 @@ def test_packages_that_cannot_be_installed(
     fake.put("install")
     if user:
         monkeypatch.setenv("PATH", str(fake.home))
-    told = "^packages could not be installed: as root, run 'apt-get install build-essential bc .*'"
+    told = "^packages could not be installed: as root, run 'apt-get install gcc libc6-dev .*'"
     with pytest.raises(errors.UserError, match=told):
-        fake.provide("replay")
+        fake.provide("tables")
     assert not (fake.build / "venv").exists()
 
 
@@ -153,7 +162,7 @@ def test_other_distribution(
     (fake.home / "dpkg-query").unlink()
     monkeypatch.setenv("PATH", str(fake.home))
     fake.provide("bench")
-    assert "have to be there, by Debian's names: build-essential bc " in capsys.readouterr().out
+    assert "have to be there, by Debian's names: gcc libc6-dev " in capsys.readouterr().out
     assert fake.take_calls() == []
 
 
@@ -163,7 +172,7 @@ def test_what_an_environment_is_made_anew_for(
     """For one that is not whole, for other lists, and in another place."""
 
     def is_made() -> bool:
-        fake.provide("replay")
+        fake.provide("tables")
         return bool(fake.take_calls("python3 -m venv"))
 
     lists = [tmp_path / path.name for path in setup.LISTS]

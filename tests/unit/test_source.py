@@ -3,6 +3,7 @@
 
 import dataclasses
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -91,6 +92,32 @@ def test_tag_is_fetched_where_debian_has_no_package(
         with pytest.raises(errors.UserError, match=r"no Debian archive, and .*nowhere.* set LINUX"):
             source.prepare_source(chosen)
         assert not list(tmp_path.glob("source-*"))
+
+
+def test_package_is_what_git_would_add(
+    tmp_path: Path, toy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs, symbolic links, files without an end of line, and no folder that is empty."""
+    (toy / "run").write_bytes(b"#!/bin/sh\n\0")
+    (toy / "run").chmod(0o755)
+    (toy / "link").symlink_to("mm.c")
+    (toy / "empty").touch()
+    command.git(toy, "add", "-A")
+    command.git(toy, "commit", "-q", "-m", "all kinds")
+    where = tmp_path / "fetched/usr/src"
+    where.mkdir(parents=True)
+    (toy / "none").mkdir()
+    pack = f"tar -C {tmp_path} --exclude=.git -cJf {where}/linux.tar.xz toy"
+    command.run(pack.split(), "tar")
+
+    apt = SimpleNamespace(find_version=lambda *_: "1~é", fetch=lambda *_: tmp_path / "fetched")
+    monkeypatch.setattr(source, "Apt", lambda _: apt)
+    monkeypatch.setattr(source, "PACKAGE", "linux")
+    base = source.prepare_source(options.read_options({"BUILD": str(tmp_path)})) / "base"
+    assert command.git(base, "rev-parse", "base^{tree}") == command.git(
+        toy, "rev-parse", "HEAD^{tree}"
+    )
+    assert command.git(base, "log", "--format=%s", "base") == "Debian linux 1~é"
 
 
 def test_no_configuration_of_debian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

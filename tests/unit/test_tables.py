@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from harness.core import ROOT, UserError
-from harness.replay import tables
-from harness.replay.samples import RESULTS
+from report import tables
+from report.samples import RESULTS
 
 MADE = tables.make_tables()
 ROWS = [("order", "base"), ("9", "3.44"), ("18", "12.21")]
@@ -27,7 +27,7 @@ def test_every_record_is_explained() -> None:
 
 def test_every_placeholder_is_filled() -> None:
     for mail in (ROOT / "series").glob("*/*.patch"):
-        assert "@@" not in mail.read_text().partition("\n---\n")[0]
+        assert "@FIGURE" not in mail.read_text().partition("\n---\n")[0]
 
 
 def test_table_of_a_mail_is_replaced() -> None:

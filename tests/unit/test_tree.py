@@ -26,6 +26,20 @@ def test_export_after_work(toy_options: options.Options, toy_series: Path) -> No
     assert tree.apply_series(toy_options, toy_series) == made
 
 
+def test_base_with_v11_takes_what_is_on_top(
+    toy_options: options.Options, toy_series: Path, toy: Path
+) -> None:
+    command.git(toy, "checkout", "-q", "v7.3-rc7")
+    (toy / "include/linux").mkdir(parents=True)
+    (toy / "include/linux/string.h").write_text("#define memcpy_nontemporal memcpy\n")
+    command.git(toy, "add", "include")
+    command.git(toy, "commit", "-q", "-m", "v11")
+    command.git(toy, "tag", "-d", "v7.3-rc7")
+    (toy_series / "a").rename(toy_series / topics.ON_V11)
+    made = tree.apply_series(toy_options, toy_series)
+    assert command.git(made.series, "diff", "--stat", "base").count("mm.c | 4") == 1
+
+
 def test_cover_tells_a_request_for_comments(toy_options: options.Options, toy_series: Path) -> None:
     tree.apply_series(toy_options, toy_series)
     cover = toy_series / "a" / export.COVER
@@ -57,14 +71,18 @@ def test_only_what_changed_is_written(
     assert (made.series / "Makefile").stat().st_mtime == 1
 
 
-def test_patch_that_does_not_apply(toy_options: options.Options, toy_series: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "line"), [("a/0002-mm-improve-line-9", 9), ("b/0001-mm-improve-line-15", 15)]
+)
+def test_patch_that_does_not_apply(
+    toy_options: options.Options, toy_series: Path, name: str, line: int
+) -> None:
     made = tree.apply_series(toy_options, toy_series)
     head = command.git(made.series, "rev-parse", "HEAD")
-    [patch] = topics.list_files(toy_series / "b")
+    patch = toy_series / f"{name}.patch"
     good = patch.read_text()
-    patch.write_text(good.replace("line 15;", "line 99;"))
-    told = "b/0001-mm-improve-line-15.patch does not apply at mm.c"
-    with pytest.raises(errors.UserError, match=told):
+    patch.write_text(good.replace(f"line {line};", "line 99;"))
+    with pytest.raises(errors.UserError, match=f"^{name}.patch does not apply at mm.c"):
         tree.apply_series(toy_options, toy_series)
     assert command.git(made.series, "rev-parse", "HEAD", "series") == f"{head}\n{head}"
     assert not (made.series.parent / "series.tmp").exists()

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The program copy: every byte arrives, faults are told, a copy that is wrong is found."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.kernel.toolchain import compile_like_mm_init
+from harness.link.program import COPY, mutate_object
+from harness.link.race import run_races
+from report.rows import format_samples
+from support import Builder, choose, read_faults, replay
+
+FAULTS = read_faults("copy")
+# The others run in make test-all only.
+SHORT = ("not-drained", "streams-to-every-node", "counts-a-line-too-few", "no-fixup")
+NAMES = ["memcpy", "copy_to_nontemporal", "__memcpy_flushcache", "memcpy_nt"]
+UNCACHED = "arch/x86/lib/copy_user_uncached_64"
+# What the kernels' code has alternatives for, and the program applies.
+FEATURES = ("ERMS", "CLFLUSHOPT", "CLWB", "FSRM")
+FAULT = "#include <asm/string.h>\n#undef arch_memcpy_nt\n#define arch_memcpy_nt(dst, src, n) "
+
+
+def list_features() -> list[str]:
+    """Return the features that this CPU has."""
+    flags = Path("/proc/cpuinfo").read_text().partition("\nflags")[2].partition("\n")[0].split()
+    return [name for name in FEATURES if name.lower() in flags]
+
+
+def check_fault(builder: Builder, folder: Path, fault: str) -> "subprocess.CompletedProcess[str]":
+    """Compare in a program whose series has another memcpy_nt()."""
+    before, after = builder.pair(COPY)
+    header, made = folder / "fault.h", after.out / "copy-shim.o"
+    header.write_text(f"{FAULT}{fault}\n")
+    flags = [f"-I{where}" for where in (after.tree / "mm", COPY.folder)]
+    shim = COPY.folder / "shim.c"
+    try:
+        compile_like_mm_init(after.out, shim, made, *flags, "-include", str(header))
+        mutant = COPY.link_side(after, "mutant", "series")
+    finally:
+        compile_like_mm_init(after.out, shim, made, *flags)
+    sides = [COPY.link_side(before, "base"), mutant]
+    return replay(COPY.link_program(after, sides, after.out / "fault"), "check", "2000")
+
+
+@pytest.mark.parametrize("name", choose(COPY.configs, ("debian",)))
+def test_every_byte(builder: Builder, name: str) -> None:
+    made = builder.program(COPY, name)
+    done = replay(made, "check")
+    assert not done.returncode, done
+    assert f"copies by each of {len(NAMES)}: every byte as it must be" in done.stdout
+    done = replay(made, "folios")
+    assert not done.returncode and "every byte as it must be" in done.stdout, done
+
+
+def test_race(builder: Builder, tmp_path: Path) -> None:
+    made = builder.program(COPY)
+    for words, runners in (("race 8 1", NAMES), ("demote 1 1", ["base", "series"])):
+        samples = run_races(made, [words], 1, tmp_path)
+        assert {*samples["alternatives"].split(", ")} == {*list_features()}
+        for result in samples["results"]:
+            [one] = result["runs"]
+            figures = [what for what in ("samples", "copy", "read") if what in one]
+            for what in figures:
+                assert [*one[what]] == runners
+                assert all(min(times) > 0 for times in one[what].values())
+        assert "the hypervisor took at most" in format_samples(samples)
+
+
+def test_wrong_word_is_found(builder: Builder) -> None:
+    edits = [["21:	movnti %r9,8(%rdi)\n", "21:	movnti %r8,8(%rdi)\n"]]
+    before, after = builder.pair(COPY)
+    # The base's routine is raced, so the base gets the fault.
+    fault = {"file": f"{UNCACHED}.S", "edits": edits}
+    changed = {UNCACHED: mutate_object(before, "word", fault)}
+    mutant = COPY.link_side(before, "mutant", "base", changed)
+    sides = [mutant, COPY.link_side(after, "series")]
+    done = replay(COPY.link_program(after, sides, after.out / "word"), "check")
+    assert done.returncode == 1 and "DIFFERS copy_to_nontemporal: " in done.stdout
+    assert "DIFFERS memcpy" not in done.stdout
+
+
+def test_short_copy_is_found(builder: Builder, tmp_path: Path) -> None:
+    done = check_fault(builder, tmp_path, "__memcpy(dst, src, (n) - !!(n))")
+    assert done.returncode == 1 and "DIFFERS memcpy_nt: 1 bytes to" in done.stdout
+    assert "DIFFERS memcpy_nt: 64 bytes, a constant, to" in done.stdout
+    assert "DIFFERS copy" not in done.stdout
+
+
+@pytest.mark.parametrize("feature", ["CLWB", "SMAP"])
+def test_alternative_runs_where_it_may(builder: Builder, tmp_path: Path, feature: str) -> None:
+    trap = f'alternative("", "ud2", X86_FEATURE_{feature})'
+    done = check_fault(builder, tmp_path, f"({{ {trap}; __memcpy(dst, src, n); }})")
+    if feature in list_features():
+        assert done.returncode == 3 and "the code of memcpy_nt hit BUG()" in done.stderr
+    else:
+        assert not done.returncode, done
+
+
+def need_two_cpus() -> None:
+    """Skip the test on one CPU, which cannot show the order of its stores."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one CPU")
+
+
+def test_copies_are_drained(builder: Builder) -> None:
+    need_two_cpus()
+    done = replay(builder.program(COPY), "publish")
+    assert not done.returncode, done.stdout + done.stderr
+    assert done.stdout.count(": 0 of 2000 copies had") == done.stdout.count("\n") >= 2
+
+
+@pytest.mark.parametrize("name", choose(FAULTS, SHORT))
+def test_fault_is_found(builder: Builder, name: str) -> None:
+    fault = FAULTS[name]
+    made = builder.mutant(COPY, name, fault)
+    if fault.get("seen_by") == "publish":
+        need_two_cpus()
+        assert not replay(made, "folios").returncode
+        # Whether the other thread looks early enough is up to chance.
+        for _ in range(8):
+            done = replay(made, "publish")
+            assert "base: 0 of" in done.stdout
+            if done.returncode:
+                break
+    else:
+        done = replay(made, "folios")
+        assert "base" not in done.stdout + done.stderr
+    assert done.returncode and fault["says"] in done.stdout + done.stderr

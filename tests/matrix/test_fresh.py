@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A bare Debian with nothing but what README names builds the objects, compares and races."""
+
+import os
+import shutil
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from harness.core import ROOT, UserError, announce, command, git
+from harness.core.cache import remove
+from harness.core.debian import list_archives
+from support import Builder
+
+# What README asks for, and the command that a reader runs first.
+NAMED = "git,make,ca-certificates"
+COMMAND = "make first"
+CHECKOUT, LINUX = "root/checkout", "linux"
+# Its mounts are seen by its own processes alone, and all of these end when this one ends, however
+# that is: unshare would ignore SIGTERM.
+PRIVATE = (
+    *("setpriv", "--pdeathsig", "KILL"),
+    *("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-exc"),
+)
+MAKE = 'debootstrap --variant=minbase --include="$0" "$@"'
+RUN = """
+mount -t proc proc "$0/proc"
+mount --rbind /dev "$0/dev"
+mount --rbind /sys "$0/sys"
+mount --bind -o ro "$1" "$0/$2"
+chroot "$0" sh -c "cd $3 && $4 LINUX=/$2"
+"""
+
+
+def find_archive(release: str) -> str:
+    """Return the archive that this machine's apt uses; skip the test if it cannot be reached."""
+    if os.geteuid() or not shutil.which("debootstrap"):
+        pytest.skip("needs root" if os.geteuid() else "debootstrap not installed")
+    try:
+        archive = list_archives()[0].rstrip("/")
+        urllib.request.urlopen(f"{archive}/dists/{release}/InRelease", timeout=30).close()
+    except (UserError, OSError) as error:
+        pytest.skip(f"no archive of Debian: {error}")
+    return archive
+
+
+def remove_system(system: Path) -> None:
+    assert f" {system}/" not in Path("/proc/self/mountinfo").read_text()
+    remove(system)
+
+
+def copy_checkout(where: Path) -> None:
+    """Make a repository of what is checked out, with what is not committed yet."""
+    git(where.parent, "init", "-q", where)
+    git(where, f"--work-tree={ROOT}", "add", "-A")
+    git(where, "commit", "-q", "-m", "as checked out")
+    git(where, "checkout", "-q", "-f", "HEAD")
+
+
+@pytest.mark.parametrize("release", ["bookworm", "trixie"])
+def test_bare_debian(builder: Builder, release: str) -> None:
+    archive, system = find_archive(release), builder.options.build / f"fresh/{release}"
+    remove_system(system)
+    try:
+        system.mkdir(parents=True)
+        log, linux = system.with_suffix(".log"), builder.options.linux or builder.trees.base
+        announce(f"making a bare Debian {release}")
+        command.run([*PRIVATE, MAKE, NAMED, release, system, archive], "debootstrap", log=log)
+        copy_checkout(system / CHECKOUT)
+        # Not fetched again: what is fetched is the same on any Debian.
+        (system / LINUX).mkdir()
+        announce(f"Debian {release}: {COMMAND}")
+        told = command.run(
+            [*PRIVATE, RUN, system, linux, LINUX, CHECKOUT, COMMAND], COMMAND, log=log
+        )
+        assert "as base, byte for byte" in told and "seconds of one core per TiB" in told
+    finally:
+        remove_system(system)

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The program memmap: all is as in the base in every configuration, and each fault is found."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.core import UserError, run
+from harness.core.architectures import X86_64
+from harness.link.drain import CHUNK, find_undrained
+from harness.link.program import ALONE, CONFIGS, MEMMAP
+from harness.link.race import RACES, run_races
+from report.rows import PARTS, format_samples
+from support import Builder, choose, compare, read_faults, replay
+
+FAULTS = read_faults("memmap")
+# What each configuration is there for: bytes of struct page, and what compound_info holds.
+LAYOUT = {"pointer": (64, "pointer"), "page80": (80, "pointer"), "arm64": (64, "pointer")}
+# The other configurations and faults run in make test-all only.
+SHORT = ("debian", "pointer")
+QUICK = (
+    *("fill.skipped-tail", "fill.wrong-template", "fill.stale-compound-info"),
+    *("fill.section-past-the-end", "bind.entry-too-few", "bind.reference-too-many"),
+    *("bind.freed-before-cleared", "bind.no-flush", "bind.page-not-verified"),
+    *("bind.block-kept-after-failure", "deferred.wrong-refcount"),
+    *("deferred.own-next-link-copied", "deferred.page-too-many"),
+    *("reserved.in-another-zone", "deferred.freed-at-the-head", "online.not-isolated"),
+    *("offline.hole-not-seen", "offline.skip-too-far", "offline.stale-order"),
+    *("threads.unaligned-chunks", "threads.not-waited"),
+)
+# Cases of a fault's check; all of the numbered ones of a bind.
+CASES = {"fill": "3000", "bind": "103"}
+# Of each topic: the function that drains, and whom it must not call before.
+DRAINED = {
+    "fill": (CHUNK, ""),
+    "threads": (CHUNK, ""),
+    "deferred": ("deferred_init_memmap_chunk", "__free_initialised_pages"),
+    "online": ("memmap_init_online", ""),
+}
+FOUND = [name for name, fault in FAULTS.items() if "seen_by" not in fault]
+DISASSEMBLED = [name for name in FAULTS if name not in FOUND]
+# Configurations that stream: with KMSAN, and on arm64, memcpy_nt() is memcpy().
+STREAMING = [name for name in CONFIGS if name not in ALONE]
+# Of all races: one row of each kind.
+RACED = "fill:1,fill:1:o9:ram,bind:1:ram,deferred:1,reserved:1,online:1:b128,offline:1:b128"
+
+
+@pytest.mark.parametrize("name", choose(CONFIGS, SHORT))
+def test_same_memmap(builder: Builder, name: str) -> None:
+    made, config = builder.program(MEMMAP, name), CONFIGS[name]
+    size, holds = LAYOUT.get(name, (64, "mask"))
+    told = replay(made, "info", config=config).stdout
+    assert f"struct page of {size} bytes, compound_info is a {holds}" in told
+    assert ("page_ref_set" in told) == (name == "trace")
+    assert ("check_pages=" in told) == (name not in ("debian", "default", "arm64"))
+    if config.tools.architecture.runner:
+        compare(made, "check fill 3000", config=config)
+    elif name == "debian":
+        for words in RACES[0].checks:
+            compare(made, words)
+    else:
+        compare(made, "check", config=config)
+
+
+# The threads of replay/threads.c are for x86-64 only.
+@pytest.mark.parametrize(
+    "name",
+    choose(
+        [
+            name
+            for name, one in CONFIGS.items()
+            if one.tools.architecture is X86_64 and name not in ("pageblock", *ALONE)
+        ],
+        ["debian"],
+    ),
+)
+def test_same_memmap_by_threads(builder: Builder, name: str) -> None:
+    for words in (
+        "threads=2 check fill 1000",
+        "threads=8 check fill 1000 2",
+        "threads=4 helpers=0 check fill 500",
+        "beside=1 check fill 1000",
+        "beside=1 works=1 threads=8 check fill 1000",
+    ):
+        compare(builder.program(MEMMAP, name), words)
+
+
+@pytest.mark.parametrize("what", ("fill", "deferred", "online"))
+@pytest.mark.parametrize("name", choose(STREAMING, SHORT))
+def test_copies_are_drained(builder: Builder, name: str, what: str) -> None:
+    if what == "fill" and name == "pageblock":
+        pytest.skip("no ZONE_DEVICE")
+    part = builder.pair(MEMMAP, name)[1].out / "mm/mm_init.o"
+    assert not find_undrained(part, *DRAINED[what])
+
+
+def test_returns(builder: Builder) -> None:
+    """Each return of the objects can be written over: else a row would mix kinds."""
+    for kernel in builder.pair(MEMMAP):
+        for part in MEMMAP.parts:
+            told = run(["objdump", "-dr", kernel.out / f"{part}.o"], "objdump")
+            assert "__x86_return_thunk" in told
+            assert not re.search(r"\tret\b", told), part
+
+
+@pytest.mark.parametrize("name", DISASSEMBLED)
+def test_fault_is_disassembled(builder: Builder, name: str) -> None:
+    what, fault = name.partition(".")[0], FAULTS[name]
+    assert fault["says"] in find_undrained(builder.mutated(MEMMAP, name, fault), *DRAINED[what])
+
+
+def check_fault(builder: Builder, name: str, fault: Any) -> None:
+    what, made = name.partition(".")[0], builder.mutant(MEMMAP, name, fault)
+    done = replay(made, "check", what, CASES.get(what, "60"))
+    # A fault can make the kernel's code crash: that is 3.
+    assert done.returncode in (1, 3), done.stdout + done.stderr
+    told = done.stdout + done.stderr
+    assert fault["says"] in told and "series" in told and "  base: " not in told
+    if done.returncode == 3 or not fault.get("one_call", True):
+        return
+    # The report names the command that shows it again.
+    where, how = done.stdout.splitlines()[:2]
+    words = where.removeprefix("DIFFERS ").partition(": ")[0]
+    again = replay(made, *words.split()).stdout.splitlines()
+    # How many bytes differ depends on the addresses of the free lists.
+    assert again[0] == where and again[1].split(";")[0] == how.split(";")[0]
+
+
+def check_thread_fault(builder: Builder, name: str, fault: Any) -> None:
+    made = builder.mutant(MEMMAP, name, fault)
+    # With many more threads than CPUs, some are late.
+    settings = [fault.get("settings", "threads=16")] + ["beside=1"] * fault.get("beside", False)
+    for words in settings:
+        # Whether threads meet in a fault is up to chance.
+        for seed in range(1, 9):
+            done = replay(made, *words.split(), "check", "fill", "3000", str(seed))
+            if done.returncode:
+                break
+        assert done.returncode and re.search(fault["says"], done.stdout + done.stderr)
+    # One thread runs one chunk, in which the fault does not show.
+    assert not replay(made, "check", "fill", "300").returncode
+
+
+@pytest.mark.parametrize("name", choose(FOUND, QUICK))
+def test_fault_is_found(builder: Builder, name: str) -> None:
+    check = check_thread_fault if name.startswith("threads.") else check_fault
+    check(builder, name, FAULTS[name])
+
+
+def test_fault_that_fits_nowhere(builder: Builder) -> None:
+    with pytest.raises(UserError, match="mutation gone: 0 times in mm/mm_init.c"):
+        builder.mutant(MEMMAP, "gone", {"edits": [["no such text", ""]]})
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("dump_stack();", "used an unexpected symbol, dump_stack; provide it in shim.c"),
+        # Another part of the program has it.
+        ('_printk("");', "used an unexpected symbol, _printk; provide it in shim.c"),
+        (
+            "*(volatile long *)(vmemmap + start_pfn + (1UL << 32)) = 0;",
+            "touched memory outside of the memmap at 0x",
+        ),
+        ("BUG();", "hit BUG() or an illegal instruction at 0x"),
+    ],
+)
+def test_fault_in_the_kernel(builder: Builder, statement: str, message: str) -> None:
+    entry = "	if (WARN_ON_ONCE(!pgmap || zone_idx != ZONE_DEVICE))\n"
+    fault = {"edits": [[entry, f"	{statement}\n{entry}"]]}
+    done = replay(builder.mutant(MEMMAP, "fault", fault), "check", "fill", "1")
+    assert done.returncode == 3 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("replay: check fill 1 1 0: order=") and message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("check fill many", '"many" is no number'),
+        ("check deferred 1 1 1 1", '"check" is no command with these words'),
+        ("check boot", "say what: fill, bind, deferred, reserved, online or offline"),
+        ("race fill:1:o19", "fill:1:o19 is no row such as bind:64:o9:ram"),
+        ("race fill:1 1 /no/such/folder/x", "cannot write /no/such/folder/x"),
+        ("return=plain info", '"return=plain" is no setting'),
+        ("returns=slow info", "returns=slow must be plain, jump (to a thunk) or safe (Safe RET)"),
+    ],
+)
+def test_bad_words(builder: Builder, words: str, message: str) -> None:
+    done = replay(builder.program(MEMMAP), *words.split())
+    assert done.returncode == 2 and message in done.stderr
+
+
+def test_stands_alone(builder: Builder, tmp_path: Path) -> None:
+    """In a folder of its own, without an environment, it compares, races and writes its samples."""
+    made = Path(shutil.copy(builder.program(MEMMAP), tmp_path))
+    assert "INTERP" not in run(["readelf", "-l", made], "readelf")
+    done = subprocess.run(
+        [made, "race", "bind:1:o9:ram,online:1", "3", "m.json"],
+        cwd=tmp_path,
+        env={},
+        capture_output=True,
+        text=True,
+    )
+    assert not done.returncode and "as it boots: returns are " in done.stdout
+    assert len(json.loads((tmp_path / "m.json").read_text())["results"]) == 2
+
+
+def test_random_cases_follow_the_seed(builder: Builder) -> None:
+    first, again, other = (
+        replay(builder.program(MEMMAP), "check", "fill", "200", seed).stdout
+        for seed in ("7", "7", "8")
+    )
+    assert first == again != other
+
+
+def test_race(builder: Builder, tmp_path: Path) -> None:
+    """Each runner takes time; what a bind does; a table can be made."""
+    made = builder.program(MEMMAP)
+    samples = run_races(made, [f"race {RACED} 3", "returns=plain race fill:1:t2 3"], 1, tmp_path)
+    results = {result["row"]: result for result in samples["results"]}
+    assert [*results] == [*RACED.split(","), "fill:1:t2"]
+    for result in results.values():
+        [one] = result["runs"]
+        assert {*one["samples"]} == {"base", "series", "fallback", "bound"}
+        assert all(min(times) > 0 for times in one["samples"].values())
+    # Deduplicated, 128 of the 512 struct pages of a compound page are written.
+    written = [results[row]["written"] for row in ("fill:1", "fill:1:o9:ram")]
+    assert written == [1 << 18, 1 << 16]
+    [one] = results["bind:1:ram"]["runs"]
+    # The lock of each entry is gone, and of two flushes per section one.
+    assert one["series"]["flushes"] <= one["base"]["flushes"]
+    assert one["series"]["locks"] <= one["base"]["locks"]
+    assert one["series"]["allocated"] == one["base"]["allocated"]
+    parts = zip(*(one[part]["series"] for part in PARTS), strict=True)
+    assert one["samples"]["series"] == pytest.approx([sum(part) for part in parts], rel=1e-3)
+    assert results["fill:1:t2"]["returns"] == "plain"
+    assert "bind and unbind: fsdax, memmap in RAM" in format_samples(samples)
+
+
+def test_page_that_no_thread_frees_is_found(builder: Builder) -> None:
+    chunk = "deferred_init_memmap_chunk(start_pfn, end_pfn{}, zone, true);"
+    fault = {"edits": [[chunk.format(""), chunk.format(" - 1")]]}
+    done = replay(builder.mutant(MEMMAP, "page-too-few", fault), "race", "deferred:1:t1", "1")
+    assert done.returncode == 2 and "series did not free all pages of 262144" in done.stderr
