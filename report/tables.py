@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make tables`: write the tables of README and docs from the rows in rows.py.
+"""`make tables`: write the tables of README and docs from the rows in rows.py and mails.py.
 
 Those of the patches are written by `make export`, which alone writes series/: by this, with the
 word series.
@@ -10,13 +10,14 @@ first line. tests/unit/test_tables.py fails where one is not what the samples gi
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from harness.core import ROOT, Options, UserError, run_stage, say
 from harness.kernel.export import COVER, is_rfc, read_subject
 from harness.kernel.topics import SERIES, list_files, list_topics
 from report import rows
+from report.mails import list_mails
 from report.picture import draw_races
 from report.samples import RESULTS, Row, align_rows
 
@@ -59,10 +60,6 @@ def format_markdown(table: Sequence[Row]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in (head, ["---"] * len(head), *others))
 
 
-# The tables of mails, and in which file each is.
-MAILS: tuple[tuple[str, Callable[[], list[Row]]], ...] = ()
-
-
 def fill_mail(text: str, table: Sequence[Row]) -> str:
     """Return the mail with its table made anew, found by the head; Raises UserError without it."""
     head = " +".join(re.escape(cell) for cell in table[0])
@@ -85,9 +82,9 @@ def make_tables() -> dict[Path, str]:
             made[page] = MARKED.sub(
                 lambda found: f"{found[1]}{format_markdown(markdown[found[2]])}{found[3]}", text
             )
-    for name, make in MAILS:
+    for name, table in list_mails():
         [mail] = SERIES.glob(name)
-        made[mail] = fill_mail(made.get(mail) or mail.read_text(), make())
+        made[mail] = fill_mail(made.get(mail) or mail.read_text(), table)
     return made
 
 
