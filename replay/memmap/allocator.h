@@ -5,8 +5,12 @@
 #include <linux/migrate.h>
 #include <asm/paravirt.h>
 
-#define WHATS	((IS_ENABLED(CONFIG_ZONE_DEVICE) ? FILL | BIND : 0) | BOOT | ONLINE | \
-		 (IS_ENABLED(CONFIG_MEMORY_HOTREMOVE) ? OFFLINE : 0))
+#ifdef WITH_OFFLINE
+#define HOTPLUGGED	HOTPLUG
+#else
+#define HOTPLUGGED	ONLINE
+#endif
+#define WHATS	((IS_ENABLED(CONFIG_ZONE_DEVICE) ? FILL | BIND : 0) | BOOT | HOTPLUGGED)
 
 unsigned long phys_base, totalreserve_pages, highest_memmap_pfn;
 atomic_long_t _totalram_pages;

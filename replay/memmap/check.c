@@ -295,8 +295,8 @@ static int print_summary(const char *what)
 	return failed;
 }
 
-/* The most, at order 0, whose struct pages the series leaves in the caches */
-#define MOST_CACHED	(256 * MIB >> layout->page_shift)
+/* More than a section, as the series fills order 0 section by section */
+#define SECTIONS	(256 * MIB >> layout->page_shift)
 
 static void random_fill(uint64_t *random, struct memmap_case *c)
 {
@@ -320,7 +320,7 @@ static void random_fill(uint64_t *random, struct memmap_case *c)
 		c->nr_pages = below(random, 1 + (nr_threads << 14 >> c->order));
 	c->nr_pages = (c->nr_pages + below(random, 4)) << c->order;
 	if (!c->order && below(random, 2))
-		c->nr_pages += MOST_CACHED;
+		c->nr_pages += SECTIONS;
 	if (!below(random, 8))	/* the last compound goes past the end */
 		c->nr_pages += below(random, compound);
 	if (below(random, 2)) {
@@ -429,11 +429,8 @@ static void random_online(uint64_t *random, struct memmap_case *c)
 static enum memmap_use random_use(uint64_t *random, const struct memmap_case *c)
 {
 	enum memmap_use use = below(random, 3) ? below(random, 2) : below(random, NR_USES);
-	bool hooked = use == USE_STALE || use == USE_FREED_LATE || use == USE_UNMOVABLE;
 	bool hugetlb = use == USE_HUGETLB || use == USE_FREE_HUGETLB;
 
-	if (!side_of(0)->has_hugetlb && (hugetlb || hooked))
-		return USE_MOVABLE;
 	/* In another zone, the kernel asks hugetlb. */
 	return hugetlb && c->zone != side_of(0)->zones[1] ? USE_MOVABLE : use;
 }
@@ -555,10 +552,8 @@ int check_all(int nr, char **words)
 	if (nr)
 		return check_what(find_what(words[0]), read_word(nr, words, 1, 1000),
 				  read_word(nr, words, 2, 1), read_word(nr, words, 3, 0));
-	/* Without hugetlb, nothing that the shim sees comes between two scans: it would not end. */
 	for (unsigned int what = 0; what < NR_WHATS; what++)
-		if (side_of(0)->whats >> what & 1 &&
-		    (what != WHAT_OFFLINE || side_of(0)->has_hugetlb))
+		if (side_of(0)->whats >> what & 1)
 			failed |= check_what(what, few[what], 1, 0);
 	return failed;
 }

@@ -117,7 +117,6 @@ struct memmap_side {
 	unsigned long block_pages;	/* of MAX_PAGE_ORDER */
 	unsigned long pageblock_pages;
 	unsigned long lru;		/* where a struct page has its list head */
-	bool has_hugetlb;
 	unsigned long state_size;	/* bytes */
 	/*
 	 * Zone, sections, pageblock bits and counters lie in @state, at one address for all

@@ -9,7 +9,7 @@ static bool is_online(unsigned long pfn)
 	return online_section(__pfn_to_section(pfn));
 }
 
-#ifndef CONFIG_MEMORY_HOTREMOVE
+#ifndef WITH_OFFLINE
 int memory_notify(enum memory_block_state state, void *v)
 {
 	return 0;
@@ -149,12 +149,9 @@ void putback_movable_pages(struct list_head *list)
 	}
 }
 
-/* Without CONFIG_HUGETLB_PAGE, there is none. */
 static void free_hugetlb(struct folio *folio)
 {
-#ifdef CONFIG_HUGETLB_PAGE
 	__folio_clear_hugetlb(folio);
-#endif
 	free_used(&folio->page, pageblock_order);
 }
 
@@ -192,7 +189,6 @@ void __folio_put(struct folio *folio)
 	warn_trap();
 }
 
-#ifdef CONFIG_HUGETLB_PAGE
 static void retry(struct page *page)
 {
 	if (beside.tries == 2 && is_used(page, USE_FREED_LATE))
@@ -216,7 +212,6 @@ int dissolve_free_hugetlb_folios(unsigned long start_pfn, unsigned long end_pfn)
 void wait_for_freed_hugetlb_folios(void)
 {
 }
-#endif
 
 static void use_page(struct page *page, enum memmap_use use)
 {
@@ -244,13 +239,11 @@ static void use_page(struct page *page, enum memmap_use use)
 
 static void use_hugetlb(struct page *page, enum memmap_use use)
 {
-#ifdef CONFIG_HUGETLB_PAGE
 	prep_compound_page(page, pageblock_order);
 	__folio_set_hugetlb(page_folio(page));
 	set_page_count(page, use == USE_HUGETLB);
 	if (use == USE_HUGETLB)
 		folio_set_hugetlb_migratable(page_folio(page));
-#endif
 }
 
 /* Uses one of each two groups of pages in the free blocks that lie in this range. */

@@ -59,6 +59,11 @@ asm(".globl " #name "\n.set " #name ", stub_" #name "\n")
 #define OFFLINE		(1U << WHAT_OFFLINE)
 #define HOTPLUG		(ONLINE | OFFLINE)
 
+/* offline.h ends a scan that finds pages in use where the kernel asks hugetlb. */
+#if defined(CONFIG_MEMORY_HOTREMOVE) && defined(CONFIG_HUGETLB_PAGE)
+#define WITH_OFFLINE
+#endif
+
 unsigned long volatile jiffies;
 
 int numa_nearest_node(int node, unsigned int state)
@@ -407,7 +412,6 @@ struct memmap_side replay_side = {
 	.block_pages = MAX_ORDER_NR_PAGES,
 	.pageblock_pages = pageblock_nr_pages,
 	.lru = offsetof(struct page, lru),
-	.has_hugetlb = IS_ENABLED(CONFIG_HUGETLB_PAGE),
 	.state_size = sizeof(struct state),
 	.prepare = prepare,
 	.run = run,
