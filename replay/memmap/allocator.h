@@ -553,18 +553,32 @@ static void prepare_online(const struct memmap_case *c)
 }
 
 /* As memory_block_online() does. */
+static int online_block(const struct memmap_case *c, unsigned long pfn)
+{
+	unsigned long taken = c->memmap_pages;
+	int error = taken ? mhp_init_memmap_on_memory(pfn, taken, zone_of(c)) : 0;
+
+	if (error)
+		return error;
+	error = online_pages(pfn + taken, c->block_pages - taken, zone_of(c), NULL);
+	if (error) {
+		if (taken)
+			mhp_deinit_memmap_on_memory(pfn, taken);
+		/* The struct pages count as uninitialised; each kernel leaves others. */
+		memset(pfn_to_page(pfn), 0, c->block_pages * sizeof(struct page));
+	} else if (taken) {
+		adjust_present_page_count(pfn_to_page(pfn), NULL, taken);
+	}
+	return error;
+}
+
 static void online(const struct memmap_case *c)
 {
-	unsigned long pfn, taken = c->memmap_pages;
+	unsigned long pfn;
 
-	for (pfn = c->start_pfn; pfn < c->start_pfn + c->nr_pages; pfn += c->block_pages) {
-		if (taken && mhp_init_memmap_on_memory(pfn, taken, zone_of(c)))
+	for (pfn = c->start_pfn; pfn < c->start_pfn + c->nr_pages; pfn += c->block_pages)
+		if (online_block(c, pfn))
 			warn_trap();
-		if (online_pages(pfn + taken, c->block_pages - taken, zone_of(c), NULL))
-			warn_trap();
-		if (taken)
-			adjust_present_page_count(pfn_to_page(pfn), NULL, taken);
-	}
 }
 
 #include "offline.h"

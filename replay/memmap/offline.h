@@ -288,26 +288,6 @@ static void use_pages(struct zone *zone, unsigned long pfn, unsigned long end_pf
 	spin_unlock_irqrestore(&zone->lock, flags);
 }
 
-/* As memory_block_online() does. */
-static int online_block(const struct memmap_case *c, struct zone *zone, unsigned long pfn)
-{
-	unsigned long taken = c->memmap_pages;
-	int error = taken ? mhp_init_memmap_on_memory(pfn, taken, zone) : 0;
-
-	if (error)
-		return error;
-	error = online_pages(pfn + taken, c->block_pages - taken, zone, NULL);
-	if (error) {
-		if (taken)
-			mhp_deinit_memmap_on_memory(pfn, taken);
-		/* The struct pages count as uninitialised; each kernel leaves others. */
-		memset(pfn_to_page(pfn), 0, c->block_pages * sizeof(struct page));
-	} else if (taken) {
-		adjust_present_page_count(pfn_to_page(pfn), NULL, taken);
-	}
-	return error;
-}
-
 /* As memory_block_offline() does. */
 static int offline_block(const struct memmap_case *c, struct zone *zone, unsigned long pfn)
 {
@@ -342,7 +322,7 @@ static void run_steps(const struct memmap_case *c, struct zone *zone)
 		beside.tries = 0;
 		beside.raced = false;
 		clear_tsk_thread_flag(&task, TIF_SIGPENDING);
-		error = step->offline ? offline_block(c, zone, pfn) : online_block(c, zone, pfn);
+		error = step->offline ? offline_block(c, zone, pfn) : online_block(c, pfn);
 		if (!error && !step->offline && step->use != USE_NOTHING)
 			use_pages(zone, pfn + c->memmap_pages, pfn + c->block_pages, step->use,
 				  step->group, step->second);
