@@ -136,11 +136,12 @@ static void run_row(FILE *json, unsigned int row)
 
 void run_race(const struct race *wanted, const char *path)
 {
-	FILE *json = path ? fopen(path, "w") : stdout;
+	FILE *json;
 
+	need_imitation();
+	json = path ? fopen(path, "w") : stdout;
 	if (!json)
 		die("cannot write %s: choose another file", path);
-	need_imitation();
 	race = wanted;
 	samples = map_at(0, sizeof(double) * race->rounds * race->nr_runners * MAX_FIGURES);
 	crash_context = "race";
