@@ -38,7 +38,7 @@ struct jump_entry {
 	int64_t key;				/* and the branch, in bit 0 */
 };
 
-/* build.py gives the sections such names; a program may lack one. */
+/* RENAMED in harness/link/program.py gives the sections such names; a program may lack one. */
 #define SECTION(type, name)	extern __attribute__((weak)) type __start_##name[], __stop_##name[]
 SECTION(struct alt_instr, altinstructions);
 SECTION(struct jump_entry, __jump_table);
@@ -183,11 +183,10 @@ static void write_returns(void)
 }
 
 /* As for the thunks of shim.h, which are plain jumps, and in their order */
-#define NR_REGISTERS	15
 asm("	.pushsection .text\n"
 	"	.balign 16\n"
 	"retpolines:\n"
-	".irp reg, rax, rbx, rcx, rdx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15\n"
+	".irp reg, " REGISTERS "\n"
 	"	call 1f\n"
 	"	int3\n"
 	"1:	mov %\\reg, (%rsp)\n"

@@ -8,6 +8,10 @@
 #ifndef REPLAY_H
 #define REPLAY_H
 
+/* Those that have thunks of indirect branches: shim.h makes these, boot.c overwrites them. */
+#define REGISTERS "rax, rbx, rcx, rdx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15"
+#define NR_REGISTERS	15
+
 /* @page: index in the compound; @size in bytes at @offset of that entry. */
 struct replay_field {
 	const char *name;

@@ -40,9 +40,6 @@ asm("	.pushsection .bss\n"
 	"	.long 771b - .\n"					\
 	"	.popsection\n"
 
-/* In the order of boot.c */
-#define REGISTERS "rax, rbx, rcx, rdx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15"
-
 /*
  * What a distribution's kernel calls all over. Static calls are by nothing where preemption is
  * lazy; those of preemption keep all registers. boot.c makes retpolines of the thunks, if need be.
