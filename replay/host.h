@@ -96,6 +96,8 @@ unsigned int threads_start_all(void);
 #define PIECES		4	/* of a fill, per thread: as kernel/padata.c makes chunks */
 /* Runs piece(0), piece(1)... piece(@nr - 1) on so many threads, the caller being one. */
 void threads_share(unsigned int threads, unsigned long nr, void (*piece)(unsigned long i));
+/* How many works were cancelled, and nobody waited until they had ended. */
+unsigned int threads_not_waited(void);
 
 /* system.c: clocks in ns. CPU time leaves out what else runs on the machine. */
 double cpu_time(void);

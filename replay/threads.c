@@ -16,6 +16,7 @@ static struct work {
 	void (*run)(void *work);
 	void *work;
 	enum state state;
+	bool cancelled;
 } works[MAX_WORKS];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -110,7 +111,7 @@ void replay_queue(void (*run)(void *work), void *work)
 	w = find_state(FREE);
 	if (!w)
 		die("more than %d works: enlarge MAX_WORKS in threads.c", MAX_WORKS);
-	*w = (struct work) { run, work, QUEUED };
+	*w = (struct work) { run, work, QUEUED, false };
 	pthread_cond_signal(&queued);
 	pthread_mutex_unlock(&lock);
 }
@@ -125,6 +126,7 @@ void replay_cancel(void *work, bool wait)
 		w++;
 	if (w == works + MAX_WORKS)
 		die("padata cancelled a work that it had not queued");
+	w->cancelled = true;
 	if (w->state == QUEUED)
 		w->state = DONE;
 	while (wait && w->state == RUNNING)
@@ -132,4 +134,15 @@ void replay_cancel(void *work, bool wait)
 	if (wait)
 		w->state = FREE;
 	pthread_mutex_unlock(&lock);
+}
+
+unsigned int threads_not_waited(void)
+{
+	unsigned int nr = 0;
+
+	pthread_mutex_lock(&lock);
+	for (struct work *w = works; w < works + MAX_WORKS; w++)
+		nr += w->cancelled && w->state != FREE;
+	pthread_mutex_unlock(&lock);
+	return nr;
 }

@@ -129,6 +129,7 @@ static bool run_case(unsigned int kernel, const struct memmap_case *c)
 	const struct memmap_side *side = side_of(kernel);
 	/* Traced or not: both must hold, so one of the poisons goes without. */
 	bool same = true, traced = layout->can_trace && c->poison != POISON_ONES;
+	unsigned int not_waited;
 
 	set_init_on_alloc(c->init_on_alloc);
 	if (c->what == WHAT_BIND)
@@ -145,6 +146,10 @@ static bool run_case(unsigned int kernel, const struct memmap_case *c)
 			fill_two(kernel, c);
 		else
 			side->run(c, PART_FILL);
+		/* By then they may use what padata has freed, but seldom do. */
+		not_waited = threads_not_waited();
+		if (not_waited)
+			same = !found(kernel, "works not waited for", not_waited);
 		side->finish(c);
 	}
 	side->trace(0);
