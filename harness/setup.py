@@ -40,7 +40,7 @@ NDCTL = (
 )
 CELLS = (
     *(*OBJECTS, *GUEST, *VENV, *REVIEWERS, *CLANG),
-    *("ccache", "debootstrap", "dmsetup", "e2fsprogs", "libnuma-dev", "qemu-user"),
+    *("debootstrap", "dmsetup", "e2fsprogs", "libnuma-dev", "qemu-user"),
     # test_kunit.py boots x86-64, and objects are compiled for each guest.
     *get_machine(GUESTS[0]).packages,
     *(package for guest in GUESTS for package in ARCHITECTURES[guest].packages),

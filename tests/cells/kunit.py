@@ -18,7 +18,7 @@ from typing import Any
 from harness.core import Options, UserError, announce, need_disk, run, say
 from harness.core.architectures import ARM64, I386, UML, X86_64, Architecture
 from harness.kernel.config import FRAGMENT_FOLDER, KernelConfig, configure, turn_on
-from harness.kernel.toolchain import Toolchain, count_lines, make_variables, need_tools
+from harness.kernel.toolchain import REPRODUCIBLE, Toolchain, count_lines, need_tools
 from harness.vm.console import is_splat
 
 TOOL = "tools/testing/kunit/kunit.py"
@@ -191,7 +191,7 @@ def parse_log(source: Path, log: Path, suites: Sequence[str], what: str) -> int:
 
 def force_tcg(options: Options, kernel: KunitKernel) -> dict[str, str]:
     """Return the environment variables for kunit.py. QEMU uses TCG unless ACCEL= asks for KVM."""
-    variables, qemu = make_variables(options), kernel.architecture.qemu
+    variables, qemu = dict(REPRODUCIBLE), kernel.architecture.qemu
     if qemu and options.accel != "kvm":
         folder = options.build / "kunit/tcg"
         folder.mkdir(parents=True, exist_ok=True)
