@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from cells import boots, peers, sanitizers
+from cells import boots, kunit, peers, sanitizers
 from harness.bench.measure import measure_boot
 from harness.core import ROOT, Options, make_environment, say
 from harness.core.architectures import get_machine
@@ -66,7 +66,9 @@ class Builder:
         self.options, self.trees = options, apply_series(options)
 
     def kernel(self, name: str, config: KernelConfig = MEASURED) -> images.Kernel:
-        """Build base or series, with a configuration or as it is measured."""
+        """Build base or series, by default as it is measured; the series then has KUnit, too."""
+        if name == "series" and config == MEASURED:
+            config = kunit.TESTED
         need(config.tools.missing())
         return images.build_kernel(self.options, name, getattr(self.trees, name), config)
 

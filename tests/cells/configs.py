@@ -10,7 +10,7 @@ from harness.link.program import CONFIGS
 def list_configs() -> dict[str, KernelConfig]:
     """Return the configurations of all cells, by the table that a cell is in and its name there."""
     tables = {
-        "vm": {**BOOTED, LIKE_DEBIAN.name: LIKE_DEBIAN},
+        "vm": {**BOOTED, LIKE_DEBIAN.name: LIKE_DEBIAN, kunit.TESTED.name: kunit.TESTED},
         "kunit": {name: kernel.config for name, kernel in kunit.KERNELS.items()},
         "sanitizers": {name: checker.config for name, checker in sanitizers.CHECKERS.items()},
         "objects": {one.name: compile.add_zone_device(one) for one in compile.TARGETS},

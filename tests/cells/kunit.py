@@ -11,13 +11,13 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from harness.core import Options, UserError, announce, need_disk, run, say
 from harness.core.architectures import ARM64, I386, UML, X86_64, Architecture
-from harness.kernel.config import FRAGMENT_FOLDER, KernelConfig, configure, turn_on
+from harness.kernel.config import FRAGMENT_FOLDER, MEASURED, KernelConfig, configure, turn_on
 from harness.kernel.toolchain import REPRODUCIBLE, Toolchain, count_lines, need_tools
 from harness.vm.console import is_splat
 
@@ -65,6 +65,13 @@ MEMMAP = Suite(
 )
 # What `make review` runs at each patch, as far as the patch has it.
 SUITES = (FORTIFY, MEMCPY_NT, MEMMAP)
+# The kernel of the series that tests boot has them, and runs them when it is asked to.
+TESTED = replace(
+    MEASURED,
+    name="tested",
+    fragments=(*MEASURED.fragments, "kunit"),
+    lines=(*MEASURED.lines, *(line for suite in SUITES for line in suite.lines)),
+)
 
 # Without EXPERT, Kconfig adds block devices, keyboards and more.
 SMALL = turn_on("EXPERT PROC_FS SYSFS TTY")
@@ -108,16 +115,10 @@ class KunitKernel:
 PC = "no_timer_check"
 HVO = turn_on("HUGETLB_PAGE_OPTIMIZE_VMEMMAP")
 # zone_device_memmap needs ZONE_DEVICE, which needs SPARSEMEM_VMEMMAP. i386 and UML have neither.
+# On x86-64, TESTED has the suites.
 KERNELS = {
     kernel.config.name: kernel
     for kernel in (
-        # With KALLSYMS, memcpy_nt looks at fixups, too.
-        KunitKernel(
-            X86_64,
-            (MEMCPY_NT, FORTIFY, MEMMAP),
-            (*HVO, *turn_on("KALLSYMS")),
-            f"{PC} {NODES}",
-        ),
         # Of these only UML runs natively, so only here can a missing drain show.
         # An SMP UML needs seccomp mode. Every C file includes um.h first.
         KunitKernel(

@@ -3,14 +3,23 @@
 
 import pytest
 
-from cells import kunit
+from cells import boots, kunit
 from cells.compile import MEMMAP_TEST
 from harness.core import command
 from harness.kernel import tree
-from support import Builder, choose, need
+from support import Builder, need
 
 
-@pytest.mark.parametrize("name", choose(kunit.KERNELS, ("x86_64",)))
+def test_suites_in_the_vm(builder: Builder) -> None:
+    """With KALLSYMS, memcpy_nt looks at fixups, too."""
+    boot = boots.Boot(words=f"{kunit.RUN} {kunit.NODES}")
+    _, log = builder.boot("series", "kunit", boot)
+    suites = [suite.name for suite in kunit.SUITES]
+    assert kunit.parse_log(builder.trees.series, log, suites, "KUnit in the VM") > 0
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", kunit.KERNELS)
 def test_suites(builder: Builder, name: str) -> None:
     machine = kunit.KERNELS[name]
     need(machine.missing())

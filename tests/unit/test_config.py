@@ -60,6 +60,7 @@ def test_each_architecture_is_compiled_for_and_tested() -> None:
     known = set(ARCHITECTURES.values())
     compiled = {target.tools.architecture for target in compile.TARGETS}
     kunits = {kernel.config.tools.architecture for kernel in kunit.KERNELS.values()}
+    kunits.add(kunit.TESTED.tools.architecture)
     replayed = {config.tools.architecture for config in CONFIGS.values()}
     assert compiled == known
     assert kunits == {one for one in known if one.qemu or one.name == "um"}
