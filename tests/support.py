@@ -8,7 +8,8 @@ import os
 import shutil
 import subprocess
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from email.message import EmailMessage
 from pathlib import Path
@@ -162,6 +163,17 @@ def choose(names: Iterable[str], short: Iterable[str]) -> list[Any]:
     return [pytest.param(name, marks=[] if name in kept else [pytest.mark.full]) for name in names]
 
 
+def start_all(
+    request: pytest.FixtureRequest, test: str, call: Callable[[Any], Any]
+) -> dict[Any, "Future[Any]"]:
+    """Call a function with the parameter of each instance of a test, a call on each CPU."""
+    pool = ThreadPoolExecutor(os.cpu_count())
+    request.addfinalizer(lambda: pool.shutdown(cancel_futures=True))
+    functions = [one for one in request.session.items if isinstance(one, pytest.Function)]
+    asked = [one.callspec.params for one in functions if one.originalname == test]
+    return {value: pool.submit(call, value) for params in asked for value in params.values()}
+
+
 def read_faults(program: str) -> dict[str, Fault]:
     """Return the faults in replay/PROGRAM/faults.toml; what runs, where it is told, and a dot."""
     found = {}
@@ -202,6 +214,12 @@ def compare(made: Path, words: str, config: KernelConfig = CONFIGS["debian"]) ->
     done = replay(made, *words.split(), config=config)
     assert not done.returncode, done.stdout + done.stderr
     assert "as base, byte for byte" in done.stdout
+
+
+def compare_all(made: Path, checks: Iterable[str]) -> None:
+    """The same of several checks, one on each CPU."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(functools.partial(compare, made), checks))
 
 
 def make(target: str, **env: str) -> "subprocess.CompletedProcess[str]":

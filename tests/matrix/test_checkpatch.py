@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """Our own C programs, by the base's checkpatch.pl."""
 
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
 from harness.core import folders
 from review import scripts
-from support import Builder
+from support import Builder, start_all
 
 SOURCES = sorted(
     path
@@ -28,7 +29,16 @@ MEANT = (
 )
 
 
+@pytest.fixture(scope="module")
+def said(builder: Builder, request: pytest.FixtureRequest) -> dict[Path, "Future[list[str]]"]:
+    words = ("--file", f"--ignore={KERNEL_ONLY},{MEANT}")
+    return start_all(
+        request,
+        "test_checkpatch_of_our_c",
+        lambda source: scripts.run_checkpatch(builder.trees.base, source, *words),
+    )
+
+
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_checkpatch_of_our_c(source: Path, builder: Builder) -> None:
-    ignored = f"--ignore={KERNEL_ONLY},{MEANT}"
-    assert scripts.run_checkpatch(builder.trees.base, source, "--file", ignored) == []
+def test_checkpatch_of_our_c(source: Path, said: dict[Path, "Future[list[str]]"]) -> None:
+    assert said[source].result() == []

@@ -16,7 +16,7 @@ from harness.link.drain import CHUNK, find_undrained
 from harness.link.program import ALONE, CONFIGS, MEMMAP
 from harness.link.race import RACES, run_races
 from report.rows import PARTS, format_samples
-from support import Builder, choose, compare, read_faults, replay
+from support import Builder, choose, compare, compare_all, read_faults, replay
 
 FAULTS = read_faults("memmap")
 # What each configuration is there for: bytes of struct page, and what compound_info holds.
@@ -62,8 +62,7 @@ def test_same_memmap(builder: Builder, name: str) -> None:
     if config.tools.architecture.runner:
         compare(made, "check fill 3000", config=config)
     elif name == "debian":
-        for words in RACES[0].checks:
-            compare(made, words)
+        compare_all(made, RACES[0].checks)
     else:
         compare(made, "check", config=config)
 

@@ -2,6 +2,7 @@
 """The patches in series/, as mail, as files and as commits on the base."""
 
 import shutil
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -9,14 +10,21 @@ import pytest
 from harness.core import command, folders
 from harness.kernel import export, source, topics
 from review import scripts
-from support import PATCHES, Builder, name_of
+from support import PATCHES, Builder, name_of, start_all
 
 EXPORTED_FROM = "7.3.4"
 
 
+@pytest.fixture(scope="module")
+def said(builder: Builder, request: pytest.FixtureRequest) -> dict[Path, "Future[list[str]]"]:
+    return start_all(
+        request, "test_checkpatch", lambda patch: scripts.run_checkpatch(builder.trees.base, patch)
+    )
+
+
 @pytest.mark.parametrize("patch", PATCHES, ids=name_of)
-def test_checkpatch(patch: Path, builder: Builder) -> None:
-    assert scripts.run_checkpatch(builder.trees.base, patch) == []
+def test_checkpatch(patch: Path, said: dict[Path, "Future[list[str]]"]) -> None:
+    assert said[patch].result() == []
 
 
 @pytest.mark.parametrize("tool", scripts.TOOLS)
