@@ -8,6 +8,7 @@
  * hugetlb; or a device, which keeps its data until it is told to write. A STEP is
  *
  *	run COMMAND	by the shell; how it ends does not matter
+ *	bind NODE	what it and its commands allocate from here on
  *	move NODE	move all pages there by move_pages()
  *	where		say how many pages lie on each node
  *	wait NODE	until all pages lie there
@@ -40,6 +41,7 @@
 #define WORDS		(PAGE / sizeof(uint64_t))
 #define CHUNK		1024
 #define MAX_NODES	8
+#define MPOL_BIND	2
 #define MPOL_MF_MOVE	(1 << 1)
 
 static uint64_t *memory;
@@ -204,6 +206,11 @@ int main(int argc, char **argv)
 		} else if (!strcmp(*step, "run")) {
 			if (system(*++step) < 0)
 				err(1, "cannot run a shell");
+		} else if (!strcmp(*step, "bind")) {
+			unsigned long mask = 1UL << atoi(*++step);
+
+			if (syscall(SYS_set_mempolicy, MPOL_BIND, &mask, 8 * sizeof(mask)))
+				err(1, "set_mempolicy");
 		} else if (!strcmp(*step, "move")) {
 			place(atoi(*++step));
 		} else if (!strcmp(*step, "wait")) {

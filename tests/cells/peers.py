@@ -34,6 +34,8 @@ CONFIG = replace(
         "CONFIG_TEST_HMM=m",
         "CONFIG_NR_CPUS=32",
         *turn_on("GUP_TEST KALLSYMS_ALL X86_PMEM_LEGACY"),
+        # For guest/geometries: soft-reserved memory, and NVMe with a memory buffer.
+        *turn_on("EFI_STUB ACPI_HMAT EFI_SOFT_RESERVE DEV_DAX_HMEM PCI_P2PDMA BLK_DEV_NVME"),
         *turn_on("KEXEC_FILE CRASH_DUMP CRASH_HOTPLUG"),
     ),
     modules=("lib/test_hmm.ko",),
