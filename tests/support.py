@@ -166,11 +166,12 @@ def choose(names: Iterable[str], short: Iterable[str]) -> list[Any]:
 def start_all(
     request: pytest.FixtureRequest, test: str, call: Callable[[Any], Any]
 ) -> dict[Any, "Future[Any]"]:
-    """Call a function with the parameter of each instance of a test, a call on each CPU."""
+    """Call a function with the parameter of each instance of a module's test, one on each CPU."""
     pool = ThreadPoolExecutor(os.cpu_count())
     request.addfinalizer(lambda: pool.shutdown(cancel_futures=True))
     functions = [one for one in request.session.items if isinstance(one, pytest.Function)]
-    asked = [one.callspec.params for one in functions if one.originalname == test]
+    own = [one for one in functions if one.module is request.module and one.originalname == test]
+    asked = [one.callspec.params for one in own]
     return {value: pool.submit(call, value) for params in asked for value in params.values()}
 
 
