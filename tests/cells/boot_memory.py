@@ -12,6 +12,7 @@ from typing import Any
 
 from cells import peers
 from cells.boots import Boot
+from cells.kunit import TESTED
 from harness.core import Options
 from harness.kernel.config import BOOTED, MEASURED, KernelConfig
 from harness.vm.initramfs import SELFTESTS
@@ -54,7 +55,7 @@ def pack_files(options: Options, source: Path) -> dict[str, bytes]:
 def use_memory(
     words: str = "",
     scripts: str = FILL,
-    config: KernelConfig = MEASURED,
+    config: KernelConfig = TESTED,
     ram_gib: int = 5,
     nodes: int = 1,
     virtio_mem: bool = False,
@@ -127,7 +128,7 @@ NODES = (
 )
 use_gigantic = partial(use_memory, scripts=GIGANTIC, ram_gib=10, nodes=2)
 PAGES = "hugepagesz=1G hugepages=1 hugepagesz=2M hugepages=700 zdm.1G=1 zdm.2M=700"
-# On the measured kernel.
+# On the kernel that most cells boot.
 COMMAND_LINES = {
     "hotplug": use_memory(scripts=f"{HOTPLUG},boot-memory-hotplug-more", virtio_mem=True),
     "kernelcore": use_memory("kernelcore=2G zdm.movable=3072"),

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from cells.kunit import TESTED
 from harness.core import Options, announce, say
-from harness.kernel.config import MEASURED, KernelConfig
+from harness.kernel.config import KernelConfig
 from harness.kernel.images import Kernel
 from harness.vm.accel import choose_accel
 from harness.vm.console import is_splat, list_messages
@@ -36,7 +37,7 @@ class Boot:
 
     scripts: str = ""
     words: str = ""
-    config: KernelConfig = MEASURED
+    config: KernelConfig = TESTED
     files: Callable[[Options, Path], dict[str, bytes]] = lambda *_: {}
     gib: float = 0
     devices: Sequence[Device] = ()

@@ -6,10 +6,11 @@ import dataclasses
 import pytest
 
 from cells import boot_memory, boots, kunit
+from harness.kernel.config import MEASURED, KernelConfig
 from support import Builder, choose, fail_if, need, need_machine
 
 REBOOTS = 20
-# The first one is the measured kernel with hotplug.
+# The first one is with hotplug.
 NAMES = choose(["short", *boot_memory.COMMAND_LINES, *boot_memory.DEBUGGED], ["short"])
 
 
@@ -18,12 +19,14 @@ def test_memory(builder: Builder, name: str) -> None:
     builder.check("series", f"boot-memory-{name}", boot_memory.BOOTS[name])
 
 
-def count(builder: Builder, name: str, cpus: int = 2, nodes: int = 1) -> str:
+def count(
+    builder: Builder, name: str, cpus: int = 2, nodes: int = 1, config: KernelConfig = kunit.TESTED
+) -> str:
     """Return the console of a kernel that only tells of its zones.
 
     Where KASLR puts the kernel decides whether one or two pages more are managed.
     """
-    boot = boot_memory.use_memory("nokaslr", "boot-memory", nodes=nodes)
+    boot = boot_memory.use_memory("nokaslr", "boot-memory", config, nodes=nodes)
     return builder.boot(name, "boot-memory-count", dataclasses.replace(boot, cpus=cpus))[0]
 
 
@@ -37,7 +40,8 @@ def test_reboot(builder: Builder, boots: int) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("cpus, nodes", boot_memory.SHAPES)
 def test_same_memory(builder: Builder, cpus: int, nodes: int) -> None:
-    base, series = (count(builder, name, cpus, nodes) for name in ("base", "series"))
+    """Both without the suites, which take memory."""
+    base, series = (count(builder, name, cpus, nodes, MEASURED) for name in ("base", "series"))
     fail_if(boot_memory.compare_zones(base, series))
 
 
