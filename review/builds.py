@@ -5,13 +5,11 @@ One worktree checks out each commit of the series in turn, and each configuratio
 objects, so builds are incremental.
 """
 
-from dataclasses import replace
-
 from cells import kunit
 from cells.boots import Boot, boot_once
 from cells.warnings import find_warnings
 from harness.core import Options, announce, git, say
-from harness.kernel.config import MEASURED, KernelConfig, configure, turn_on
+from harness.kernel.config import KernelConfig, configure
 from harness.kernel.images import build_kernel
 from harness.kernel.toolchain import count_lines
 from harness.kernel.tree import Trees, checkout_commit
@@ -35,9 +33,8 @@ def check_vm(options: Options, trees: Trees, commit: str) -> list[str]:
     """
     suites = list_suites(trees, commit)
     names, what = [suite.name for suite in suites], f"the VM's kernel at {commit[:12]}"
-    symbols = " ".join(("KUNIT", "RUNTIME_TESTING_MENU", *(suite.symbol for suite in suites)))
     where = checkout_commit(trees.base.parent, commit)
-    kernel = build_kernel(options, "review", where, replace(MEASURED, lines=turn_on(symbols)))
+    kernel = build_kernel(options, "review", where, kunit.add_suites("", suites))
     announce(f"booting {what}")
     text, log = boot_once(options, trees.series, kernel, "review", BOOT)
     # Leave out the selftest's results: they do not belong to a KUnit suite.

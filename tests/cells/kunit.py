@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -65,13 +65,16 @@ MEMMAP = Suite(
 )
 # What `make review` runs at each patch, as far as the patch has it.
 SUITES = (FORTIFY, MEMCPY_NT, MEMMAP)
-# The kernel of the series that tests boot has them, and runs them when it is asked to.
-TESTED = replace(
-    MEASURED,
-    name="tested",
-    fragments=(*MEASURED.fragments, "kunit"),
-    lines=(*MEASURED.lines, *(line for suite in SUITES for line in suite.lines)),
-)
+
+
+def add_suites(name: str, suites: Iterable[Suite]) -> KernelConfig:
+    """Return the measured kernel's configuration with suites, which run when it is asked to."""
+    lines = tuple(line for suite in suites for line in suite.lines)
+    return replace(MEASURED, name=name, fragments=(*MEASURED.fragments, "kunit"), lines=lines)
+
+
+# The kernel of the series that tests boot.
+TESTED = add_suites("tested", SUITES)
 
 # Without EXPERT, Kconfig adds block devices, keyboards and more.
 SMALL = turn_on("EXPERT PROC_FS SYSFS TTY")
