@@ -79,7 +79,7 @@ def list_on_v11(*, patch: bool) -> list[Row]:
     """Return v11 beside v11 with on-v11, for the patch or with their ratio for the cover letter."""
     names = {
         "0": "0 (nd_pmem)",
-        "2": "2 (mshv_vtl)",
+        "2": "2 (mshv_vtl may)",
         "9": "9 (dax_pmem, 2 MiB)",
         "18": "18 (1 GiB)",
     }
@@ -91,8 +91,11 @@ def list_on_v11(*, patch: bool) -> list[Row]:
         costs = [find_cost(before, "base"), find_cost(before, "peer")]
         costs += [find_cost(after, "peer"), find_cost(after, "bound")]
         cells = [*map(tell, costs)]
-        # They are two programs, so no ratio of rounds.
-        cells += [f"{costs[1] / costs[2]:.2f}x"] * (not patch)
+        # They are two programs. What ran in both relates them: the series.
+        over, under = (
+            float(tell_ratio(one, "peer", "series").removesuffix("x")) for one in (before, after)
+        )
+        cells += [f"{over / under:.2f}x"] * (not patch)
         rows.append((name if patch else names.get(name, name), *cells))
     return rows
 
