@@ -354,6 +354,7 @@ static void prepare_offline(const struct memmap_case *c, struct zone *zone)
 	unsigned long pfn, end_pfn = c->start_pfn + c->early_pages;
 
 	zone->present_pages = 0;
+	zone->present_early_pages = 0;
 	atomic_long_set(&zone->managed_pages, 0);
 	if (c->early_pages) {
 		for (pfn = c->start_pfn; pfn < end_pfn; pfn += PAGES_PER_SECTION)
@@ -363,6 +364,7 @@ static void prepare_offline(const struct memmap_case *c, struct zone *zone)
 		reserve(c, c->start_pfn, end_pfn);
 		zone->spanned_pages = c->early_pages;
 		zone->present_pages = c->early_pages - c->hole_pages;
+		zone->present_early_pages = zone->present_pages;
 		zone->per_cpu_pageset = (typeof(zone->per_cpu_pageset))(uintptr_t)&state->pcp;
 		state->pgdat.node_present_pages += zone->present_pages;
 		state->pgdat.node_spanned_pages = end_pfn;

@@ -40,7 +40,7 @@ DRAINED = {
     "fill": (CHUNK, ""),
     "threads": (CHUNK, ""),
     "deferred": ("deferred_init_memmap_chunk", "__free_initialised_pages"),
-    "online": ("memmap_init_online", ""),
+    "online": ("memmap_init_free_isolated", ""),
 }
 FOUND = [name for name, fault in FAULTS.items() if "seen_by" not in fault]
 DISASSEMBLED = [name for name in FAULTS if name not in FOUND]
