@@ -159,7 +159,6 @@ def list_cpus(*kinds: str, by_page: bool = True, mib: int = 0) -> list[Row]:
 
 GAINS: dict[str, dict[str, object]] = {
     "bind and unbind: fsdax, memmap on the device": {"what": "bind", "order": 0, "ram": 0},
-    "bind and unbind: fsdax, memmap in RAM": {"what": "bind", "order": 0, "ram": 1},
     "bind and unbind: device-dax, 2 MiB, memmap in RAM, such as CXL": {
         "what": "bind",
         "order": 9,
@@ -177,7 +176,10 @@ GAINS: dict[str, dict[str, object]] = {
         "block_mib": 2048,
         "used": 0,
     },
-    "boot: deferred memory, one thread": {"what": "deferred", "threads": 0},
+    "boot: memory that is initialised late (deferred), one thread": {
+        "what": "deferred",
+        "threads": 0,
+    },
 }
 
 
