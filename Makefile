@@ -32,7 +32,7 @@ help:
 	@echo 'make copy       the same for memcpy_nt() beside other copies, and for folios that are demoted'
 	@echo 'make record     both, into results/DATE-CPU/ with tables, samples and README.md: ready to commit'
 	@echo 'make tables     write the tables of README and docs from results/; those of the patches: make export'
-	@echo 'make review     what make test does not look at: each patch built and booted with KUnit, sparse, 7.3.y'
+	@echo 'make review     what make test does not look at: each patch built and booted with KUnit, W=1, sparse'
 	@echo 'make outbox     write the patches as mails by you (git config user.name), signed off, addressed; nothing sends them'
 	@echo 'make shell      a shell in the VM, with the devices of make bench and all programs; Ctrl-D ends it'
 	@echo 'make config CELL=name  print the configuration of a test cell'\''s kernel; without CELL=, their names'

@@ -7,6 +7,7 @@ from report.rows import (
     NEWEST,
     PARTS,
     RUNS,
+    STEPS,
     find_cost,
     find_seconds,
     load,
@@ -16,8 +17,6 @@ from report.rows import (
 )
 from report.samples import Result, Row, find_mean, find_ratio, find_time
 
-# The series up to a patch, or v11, as the peer of base and series.
-STEPS = "2026-11-27-zen-3-steps"
 FILLS = {
     "0 (nd_pmem)": "fill:100",
     "9 (dax_pmem, 2 MiB)": "fill:100:o9",

@@ -31,9 +31,11 @@ RUNS = {
 }
 # The CPU whose record is of this version, as it boots.
 NEWEST = "Zen 3"
-# Two runs with v11 of Li Zhe's series as the peer, on Zen 4.
-V11 = "2026-11-25-zen-4-v11"
-SIZES = (8, 64, 256, 1024)
+# The series up to a patch, or v11, as the peer of base and series.
+STEPS = "2026-11-27-zen-3-steps"
+# Li Zhe's v11 as the peer: folder and file.
+V11 = {"Zen 3": (STEPS, "v11"), "Zen 4": ("2026-11-25-zen-4-v11", "memmap")}
+SIZES = (64, 256, 1024)
 NAMES = {
     "fill": "fill",
     "bind": "bind and unbind",
@@ -100,7 +102,7 @@ def tell_pair(result: Result | None) -> str:
     if not result:
         return "not run"
     today, now = (find_seconds(result, one) for one in ("base", "series"))
-    # Where it stands beside others, docs/results.md has the range.
+    # docs/results.md has the range.
     gain, *_ = find_ratio(result, "base", "series").split(" ")
     return f"{today:.2f} -> {now:.2f} s: {gain}"
 
@@ -117,18 +119,38 @@ def list_raced(results: Iterable[Result], *, by_page: bool = False) -> list[Row]
     return rows
 
 
-def list_cpus(kind: str, *, by_page: bool = True, **wanted: object) -> list[Row]:
-    """Return the rows of list_raced() for what all CPUs have of a kind, with the CPU before each.
+def select_shown(cpu: str, kinds: Sequence[str]) -> list[Result]:
+    """Return what a page shows of a CPU's results of these kinds, each once, by name and size.
 
-    A result whose returns are not those of a CPU as it boots is told so.
+    Left out are fills that are next to nothing, blocks of 256 MiB and 1 GiB, and binds without
+    init_on_alloc; of a CPU that is not the newest, all sizes but the largest.
+    """
+    found = [
+        one
+        for one in load(cpu)
+        if one["what"] in kinds
+        and not one["threads"]
+        and not (one["what"] == "fill" and one["order"] == 18 and one["ram"])
+        and one.get("block_mib", 128) in (128, 2048)
+        and one.get("init_on_alloc", 1)
+    ]
+    if cpu != NEWEST:
+        found = [one for one in found if one["mib"] == max(each["mib"] for each in found)]
+    once: dict[tuple[bool, int, str, int], Result] = {}
+    for one in found:
+        plain, kind = one["returns"] == "plain", kinds.index(one["what"])
+        once.setdefault((plain, kind, name_what(one), one["mib"]), one)
+    return [once[key] for key in sorted(once)]
+
+
+def list_cpus(*kinds: str, by_page: bool = True, mib: int = 0) -> list[Row]:
+    """Return the rows of list_raced() for what CPUs have of some kinds, with the CPU before each.
+
+    With mib, they are those of this size.
     """
     rows: list[Row] = []
     for cpu in RUNS:
-        found = [
-            one
-            for one in load(cpu)
-            if one["what"] == kind and all(one.get(key) == value for key, value in wanted.items())
-        ]
+        found = [one for one in select_shown(cpu, kinds) if mib in (0, one["mib"])]
         head, *others = list_raced(found, by_page=by_page)
         rows = rows or [("CPU", "returns", *head)]
         rows += [(cpu, one["returns"], *row) for one, row in zip(found, others, strict=True)]
@@ -137,7 +159,6 @@ def list_cpus(kind: str, *, by_page: bool = True, **wanted: object) -> list[Row]
 
 GAINS: dict[str, dict[str, object]] = {
     "bind and unbind: fsdax, memmap on the device": {"what": "bind", "order": 0, "ram": 0},
-    "bind and unbind: fsdax, memmap in RAM": {"what": "bind", "order": 0, "ram": 1},
     "bind and unbind: device-dax, 2 MiB, memmap in RAM, such as CXL": {
         "what": "bind",
         "order": 9,
@@ -155,7 +176,10 @@ GAINS: dict[str, dict[str, object]] = {
         "block_mib": 2048,
         "used": 0,
     },
-    "boot: deferred memory, one thread": {"what": "deferred", "threads": 0},
+    "boot: memory that is initialised late (deferred), one thread": {
+        "what": "deferred",
+        "threads": 0,
+    },
 }
 
 
@@ -168,93 +192,73 @@ def select_gain(results: Iterable[Result], gib: int, wanted: dict[str, object]) 
 
 def list_gains() -> list[Row]:
     """Return what people wait for on the newest CPU, in s per TiB, at sizes that were measured."""
-    sizes = SIZES[1:]
-    rows: list[Row] = [("seconds of one core per TiB", *(f"{gib} GiB" for gib in sizes))]
+    rows: list[Row] = [("seconds of one core per TiB", *(f"{gib} GiB" for gib in SIZES))]
     results = load(NEWEST)
     for told, wanted in GAINS.items():
-        found = (select_gain(results, gib, wanted) for gib in sizes)
+        found = (select_gain(results, gib, wanted) for gib in SIZES)
         rows.append((told, *map(tell_pair, found)))
     return rows
 
 
-def list_sizes() -> list[Row]:
-    """Return the ns per struct page of each size, base and series: flat or not."""
-    rows: list[Row] = [("ns per struct page written", *(f"{gib} GiB" for gib in SIZES))]
-    results = load(NEWEST)
-    for told, wanted in GAINS.items():
-        cells = []
-        for gib in SIZES:
-            found = select_gain(results, gib, wanted)
-            costs = [find_cost(found, one) for one in ("base", "series")] if found else []
-            cells.append(" -> ".join(f"{cost:.2f}" for cost in costs) or "not run")
-        rows.append((told, *cells))
-    return rows
-
-
 def list_parts(cpu: str = NEWEST) -> list[Row]:
-    """Return the parts of binds of 64 GiB, and what they do."""
+    """Return the parts of binds of 64 GiB on a CPU as it boots, and what they do."""
     counts = ("flushes", "locks", "allocated")
     rows: list[Row] = [
-        ("bind and unbind of 64 GiB", "returns", "", *(f"{part}, ms" for part in PARTS), *counts)
+        ("bind and unbind of 64 GiB", "", *(f"{part}, ms" for part in PARTS), *counts)
     ]
     seen = set()
     for result in load(cpu):
-        key = (name_what(result), result["returns"])
-        if result["what"] != "bind" or result["mib"] != 64 << 10 or key in seen:
+        name = name_what(result).partition(": ")[2]
+        unwanted = result["what"] != "bind" or result["returns"] == "plain" or name in seen
+        if unwanted or result["mib"] != 64 << 10:
             continue
-        seen.add(key)
+        seen.add(name)
         for kernel in ("base", "series"):
             times = (f"{find_time(result, kernel, part):.2f}" for part in PARTS)
             # What is the same in all processes stands in their first, too.
             done = (str(result["runs"][0][kernel][what]) for what in counts)
-            rows.append((key[0].partition(": ")[2], key[1], kernel, *times, *done))
-    return rows
-
-
-def list_orders() -> list[Row]:
-    """Return base / series of each order, with memcpy() and with MOVNTI."""
-    found = {
-        cpu: {
-            one["order"]: one
-            for one in load(cpu)
-            if one["what"] == "fill"
-            and one["mib"] == 16 << 10
-            and not one["threads"]
-            and not one["ram"]
-        }
-        for cpu in RUNS
-    }
-    rows: list[Row] = [("order", *("memcpy", "nt") * len(RUNS))]
-    for order in (*range(11), 18):
-        pairs = [(found[cpu][order], one) for cpu in RUNS for one in ("fallback", "series")]
-        rows.append((str(order), *(find_ratio(one, "base", kernel) for one, kernel in pairs)))
+            rows.append((name, kernel, *times, *done))
     return rows
 
 
 def list_threads() -> list[Row]:
-    """Return the wall clock of one and two threads, ms of base, series and fill, by CPU."""
-    rows: list[Row] = [
-        ("CPU", "what", "size", "threads", "base", "series", "fill", "base / series")
-    ]
+    """Return the wall clock of one and two threads, ms of base, series and fill, by CPU.
+
+    They are those of the largest memory of each kind that a CPU has. Left out are devices that have
+    their memmap, as the series has one thread for these.
+    """
+    runners = ("base", "series", "bound")
+    rows: list[Row] = [("CPU", "what", "size", "base", "series", "fill", "base / series")]
     for cpu in RUNS:
+        pairs: dict[str, list[Result]] = {}
         for one in load(cpu):
-            if not one["threads"] or (one["returns"] == "plain" and cpu == NEWEST):
-                continue
-            times = (f"{find_time(one, runner):.0f} ms" for runner in ("base", "series", "bound"))
-            what = name_what(one).partition(", threads")[0]
-            ratio = find_ratio(one, "base", "series")
-            rows.append((cpu, what, name_size(one), str(one["threads"]), *times, ratio))
+            several = one["threads"] and (one["what"] == "deferred" or one["ram"])
+            if several and not (one["returns"] == "plain" and cpu == NEWEST):
+                pairs.setdefault(name_what(one).partition(", threads")[0], []).append(one)
+        for what, found in pairs.items():
+            largest = max(one["mib"] for one in found)
+            both = [one for one in found if one["mib"] == largest]
+            assert [one["threads"] for one in both] == [1, 2]
+            times = (
+                ", ".join(f"{find_time(one, runner):.0f}" for one in both) for runner in runners
+            )
+            ratios = (find_ratio(one, "base", "series").split(" ")[0] for one in both)
+            rows.append((cpu, what, name_size(both[0]), *times, ", ".join(ratios)))
     return rows
 
 
 def list_v11() -> list[Row]:
     """Return the ns per struct page of Li Zhe's v11 beside base and series, devices of 100 GiB."""
     runners = ("base", "peer", "series", "bound")
-    rows: list[Row] = [("what", "base", "v11", "series", "fill", "v11 / series")]
-    for one in read_samples(V11, "memmap")["results"]:
-        if one["mib"] == 100 << 10:
+    rows: list[Row] = [("CPU", "returns", "what", "base", "v11", "series", "fill", "v11 / series")]
+    for cpu, (folder, file) in V11.items():
+        for one in read_samples(folder, file)["results"]:
+            # The fill of 1 GiB pages in RAM is next to nothing.
+            if one["mib"] != 100 << 10 or (one["order"] == 18 and one["ram"]):
+                continue
             costs = (f"{find_cost(one, runner):.2f}" for runner in runners)
-            rows.append((name_what(one), *costs, find_ratio(one, "peer", "series")))
+            ratio = find_ratio(one, "peer", "series")
+            rows.append((cpu, one["returns"], name_what(one), *costs, ratio))
     return rows
 
 
@@ -291,11 +295,6 @@ def list_isolated(cpu: str = NEWEST) -> list[Row]:
             cells.append(" -> ".join(times) or "not run")
         rows.append((str(apart), *cells))
     return rows
-
-
-def list_brief(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows without what they have in brackets, the ranges."""
-    return [[cell.split(" (")[0] for cell in row] for row in rows]
 
 
 def list_others(samples: Samples) -> list[Row]:

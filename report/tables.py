@@ -38,15 +38,11 @@ def list_markdown() -> dict[str, list[Row]]:
     """Return the tables of the pages, by the names in their comments."""
     return {
         "gain": rows.list_gains(),
-        "sizes": rows.list_sizes(),
         "parts": rows.list_parts(),
         "bind": rows.list_cpus("bind", by_page=False),
-        "fill": rows.list_cpus("fill", mib=100 << 10, threads=0),
-        "online": rows.list_cpus("online"),
-        "offline": rows.list_cpus("offline"),
-        "deferred": rows.list_cpus("deferred", threads=0),
-        "reserved": rows.list_cpus("reserved"),
-        "orders": rows.list_brief(rows.list_orders()),
+        "fill": rows.list_cpus("fill", mib=100 << 10),
+        "boot": rows.list_cpus("deferred", "reserved"),
+        "blocks": rows.list_cpus("online", "offline"),
         "demotion": rows.list_demotion(),
         "isolated": rows.list_isolated(),
         "threads": rows.list_threads(),
