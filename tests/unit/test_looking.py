@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """What can be seen without an environment, and what make refuses before it makes anything."""
 
-import io
 import shlex
 import sys
 from pathlib import Path
 
 import pytest
 
-from harness.core import command, errors, folders
-from harness.vm import shell
+from harness.core import command, folders
 from support import make
 
 
@@ -61,9 +59,3 @@ def test_dry_run(target: str, script: str, kernel: str, tmp_path: Path) -> None:
     assert words[words.index("-kernel") + 1] == str(image)
     assert done.stderr.splitlines()[0] == f"not there yet, make {target} makes it: {image}"
     assert [*tmp_path.iterdir()] == []
-
-
-def test_shell_needs_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO())
-    with pytest.raises(errors.UserError, match="needs a terminal: run it in one"):
-        shell.run_shell()
