@@ -27,7 +27,7 @@ help:
 	@echo 'make check      all that needs no kernel, in a minute: style, types, shell scripts, host tests'
 	@echo 'make test       these, KUnit, the memmap compared, the series booted and checked in the VM: all that CI runs'
 	@echo 'make test-all   these and the rest of the matrix: the base in the VM, sanitizers, architectures, arm64 in the VM, documentation'
-	@echo 'make list       list the cells of the matrix, those that only make test-all runs apart'
+	@echo 'make list       list the cells of the matrix, and which of them make test runs'
 	@echo 'make memmap     run the objects of both kernels here: compare every byte, and race binds, onlining, boot by size'
 	@echo 'make copy       the same for memcpy_nt() beside other copies, and for folios that are demoted'
 	@echo 'make record     both, into results/DATE-CPU/ with tables, samples and README.md: ready to commit'
@@ -158,10 +158,10 @@ test-all: tools-all
 	@$(UNIT_TESTS)
 	@$(MATRIX) tests/matrix
 
+list config: export PYTHONPATH = tests
 list:
-	$(SYSTEM_PYTHON) tests.list_cells
+	$(SYSTEM_PYTHON) cells.listing
 
-config: export PYTHONPATH = tests
 config:
 	$(SYSTEM_PYTHON) cells.configs
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from cells import boots, kunit, peers, sanitizers
+from cells import boots, kunit, sanitizers
 from harness.bench.measure import measure_boot
 from harness.core import ROOT, Options, make_environment, say
 from harness.core.architectures import get_machine
@@ -106,45 +106,36 @@ class Builder:
         times = measure_boot(few, kernel, image, accel, log, f"test boot ({kernel.name})")
         return times, log.read_text()
 
-    def boot(
-        self, side: str, name: str, boot: boots.Boot, options: Options | None = None
-    ) -> tuple[str, Path]:
-        """Boot base or series, and return the console's text and its log."""
-        kernel = self.kernel(side, boot.config)
-        return boots.boot_once(options or self.options, self.trees.series, kernel, name, boot)
+    def boot(self, side: str, name: str, boot: boots.Boot) -> tuple[str, Path]:
+        """Boot base or series, and return the console's text and its log.
 
-    def check(self, side: str, name: str, boot: boots.Boot, options: Options | None = None) -> str:
-        """Boot base or series, fail unless all went as planned, and return the console's text."""
-        told = self.boot(side, name, boot, options)
-        fail_if(boots.judge(*told))
-        return told[0]
-
-    def boot_checked(
-        self, name: str, what: str, boot: boots.Boot, gib: float = 0
-    ) -> tuple[str, Path]:
-        """Boot the series emulated, with a sanitizer; return the console's text and its log.
-
-        Each device has gib GiB, or what suits the sanitizer. The text is without races in what the
-        series does not touch.
+        A kernel with a sanitizer or of another architecture is emulated. The text is without races
+        in what the series does not touch.
         """
-        checker = sanitizers.CHECKERS[name]
-        own = sanitizers.list_functions(self.kernel("series", checker.config), self.trees)
-        checked = replace(
-            boot,
-            words=f"{checker.words} {boot.words}",
-            config=checker.config,
-            gib=gib or checker.gib,
-            ram_gib=max(boot.ram_gib, checker.ram_gib),
-            silence=600,
-            harmless=lambda line: boot.harmless(line) or sanitizers.is_foreign_race(own, line),
-        )
-        emulated = replace(self.options, accel="tcg")
-        told, log = self.boot("series", f"sanitizer-{what}", checked, emulated)
+        options, checker = self.options, sanitizers.CHECKERS.get(boot.config.name)
+        arch = boot.config.tools.architecture.name
+        if arch != options.arch:
+            need_machine(arch)
+        if checker or arch != options.arch:
+            options = replace(options, arch=arch, accel="tcg")
+        kernel = self.kernel(side, boot.config)
+        if not checker:
+            return boots.boot_once(options, self.trees.series, kernel, name, boot)
+        own = sanitizers.list_functions(kernel, self.trees)
+        is_foreign = functools.partial(sanitizers.is_foreign_race, own)
+        adapted = checker.adapt(boot, is_foreign)
+        told, log = boots.boot_once(options, self.trees.series, kernel, name, adapted)
         text = told.split("\n")
-        kept = [line for line in text if not sanitizers.is_foreign_race(own, line)]
+        kept = [line for line in text if not is_foreign(line)]
         if races := len(text) - len(kept):
             say(f"{name}: {races} races in code that the series does not touch ({log})")
         return "\n".join(kept), log
+
+    def check(self, side: str, name: str, boot: boots.Boot) -> str:
+        """Boot base or series, fail unless all went as planned, and return the console's text."""
+        told = self.boot(side, name, boot)
+        fail_if(boots.judge(*told))
+        return told[0]
 
     def mutant(self, program: Program, name: str, fault: Fault) -> Path:
         kernels = self.pair(program, fault.get("config", ""))
@@ -190,12 +181,6 @@ def fail_if(why: str) -> None:
     """Fail, and show only why, if there is a reason to."""
     if why:
         pytest.fail(why, pytrace=False)
-
-
-def boot_both(builder: Builder, name: str, boot: boots.Boot) -> None:
-    """Boot base and series, and fail unless all went as planned and both tell the same."""
-    base, series = (builder.check(side, name, boot) for side in ("base", "series"))
-    assert peers.read_cases(base) == peers.read_cases(series)
 
 
 def replay(

@@ -1,44 +1,98 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Boots in which scripts of guest/ run, and what these tell of their checks."""
+"""Boots in which scripts of guest/ run, and what these tell of their checks.
+
+A script says at its top what it needs, in lines that begin with "#: " and together are TOML. Keys
+before the first table hold for each boot that the script is in, and each table is a boot, by its
+name, in which the script is the last one. CONTRIBUTING.md explains the keys.
+"""
 
 import re
-from collections.abc import Callable, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
+from cells import ndctl, selftests
+from cells.kernels import KERNELS
 from cells.kunit import TESTED
-from harness.core import Options, announce, say
+from harness.core import ROOT, Options, UserError, announce, say
 from harness.kernel.config import KernelConfig
 from harness.kernel.images import Kernel
 from harness.vm.accel import choose_accel
 from harness.vm.console import is_splat, list_messages
-from harness.vm.devices import PAIR, Device
+from harness.vm.devices import Device
 from harness.vm.guest import RAM_GIB, Guest, announce_stage, boot_guest, need_memory
-from harness.vm.initramfs import make_initramfs
+from harness.vm.initramfs import SELFTESTS, make_initramfs
 from harness.vm.monitor import pass_command
 from harness.vm.userland import find_program, pack_programs
 
+GUEST = ROOT / "guest"
 LIMIT = 3600
 # Lines of KTAP, as guest/checks writes them.
 PLAN = re.compile(r"1\.\.[1-9]\d*")
 RESULT = re.compile(r"(?:not )?ok \d+ - (?P<name>\S+)")
+# Sizes and addresses may differ from boot to boot.
+NUMBER = re.compile(r"(?<![\w-])(?:0x)?[0-9a-f]{4,}\b")
+# What is built for a guest.
+BUILT = {"selftests": selftests, "ndctl": ndctl}
+# The kernels of each cell that a boot makes.
+SIDES = {
+    "series": {"": ["series"]},
+    "base": {"": ["base"]},
+    "each": {"-base": ["base"], "-series": ["series"]},
+    "same": {"": ["base", "series"]},
+}
+# The keys of a header, and what holds if none says otherwise. A text is a list of words.
+DEFAULTS: dict[str, Any] = {
+    # Scripts that run before, which kernels boot, and whether make test does so, too.
+    "after": "",
+    "sides": "series",
+    "in-make-test": False,
+    # One of KERNELS, what its command line has, and what QEMU's.
+    "kernel": TESTED.name,
+    "words": "",
+    "qemu": "",
+    "cpus": 2,
+    "nodes": 1,
+    # RAM, and how much of the host's memory all else may take that qemu adds.
+    "ram-gib": RAM_GIB,
+    "added-gib": 0,
+    # NAME:MODE:MIB or NAME:MODE:MIB:NODE for each, and the size of one.
+    "devices": "",
+    "device-gib": 0,
+    # Of the host; files of the kernel's selftests; one of BUILT.
+    "programs": "",
+    "selftests": "",
+    "built": "",
+    # Seconds without a line, and a pattern of complaints that are none.
+    "silence": 300,
+    "harmless": "",
+}
+# What each script adds to those before it. Of the other keys, the last one counts.
+ADDED = ("words", "qemu", "programs", "selftests")
+CHOICES: dict[str, Mapping[str, object]] = {"sides": SIDES, "kernel": KERNELS, "built": BUILT}
 
 
 @dataclass(frozen=True)
 class Boot:
     """What to boot and what to run in it.
 
-    scripts, NAME,NAME..., are those of guest/, and words are for the kernel's command line. files()
-    returns what the guest has besides, by path. There are devices of gib GiB each, and ram_gib GiB
-    of RAM. args are for QEMU; they may add added_gib GiB of RAM. The guest may be silent for
-    silence seconds. harmless says that a line is no fault although it looks like one.
+    scripts, NAME,NAME..., are those of guest/, and words are for the kernel's command line. The
+    guest has programs of the host, files of the kernel's selftests, and what is built. There are
+    devices of gib GiB each, and ram_gib GiB of RAM. args are for QEMU; they may add added_gib GiB
+    of RAM. The guest may be silent for silence seconds. harmless says that a line is no fault
+    although it looks like one. sides is one of SIDES.
     """
 
     scripts: str = ""
     words: str = ""
     config: KernelConfig = TESTED
-    files: Callable[[Options, Path], dict[str, bytes]] = lambda *_: {}
+    programs: Sequence[str] = ()
+    selftests: Sequence[str] = ()
+    built: str = ""
     gib: float = 0
     devices: Sequence[Device] = ()
     ram_gib: int = RAM_GIB
@@ -47,7 +101,120 @@ class Boot:
     nodes: int = 1
     args: Sequence[str] = ()
     silence: float = 300
-    harmless: Callable[[str], bool] = lambda _: False
+    harmless: Callable[[str], object] = lambda _: False
+    sides: str = "series"
+    in_make_test: bool = False
+
+    def missing(self) -> list[str]:
+        return BUILT[self.built].missing() if self.built else []
+
+    def pack(self, options: Options, source: Path) -> dict[str, bytes]:
+        """Return what the guest has besides, by path; source is the worktree with the selftests."""
+        files = {name: (source / SELFTESTS / name).read_bytes() for name in self.selftests}
+        if self.programs:
+            files |= pack_programs(*(find_program(name, "tools-all") for name in self.programs))
+        return files | (BUILT[self.built].pack(options, source) if self.built else {})
+
+
+class Cell(NamedTuple):
+    """A test of one boot: the boot's name, and which kernels have to tell the same."""
+
+    name: str
+    boot: Boot
+    sides: list[str]
+
+
+def check_keys(script: Path, table: Mapping[str, Any]) -> None:
+    """Raise UserError on a key that there is not, and on a value that a key cannot have."""
+    for key, value in table.items():
+        if key not in DEFAULTS:
+            raise UserError(f"{script}: there is no key {key}: they are {', '.join(DEFAULTS)}")
+        if isinstance(value, str) != isinstance(DEFAULTS[key], str):
+            raise UserError(f"{script}: {key} = {value!r} must be like {DEFAULTS[key]!r}")
+        if value not in CHOICES.get(key, [value]):
+            raise UserError(f"{script}: {key} = {value!r} must be one of {', '.join(CHOICES[key])}")
+    for name in table.get("after", "").split():
+        if not (script.parent / name).exists():
+            raise UserError(f"{script}: there is no script {name} for it to run after")
+
+
+def read_header(script: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Return what a script needs, and its boots by name; Raises UserError as above."""
+    lines = re.findall(r"^#: ?(.*)", script.read_text(), re.M)
+    try:
+        header = tomllib.loads("\n".join(lines))
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{script}: lines '#: ' are not TOML: {error}") from None
+    tables = {key: value for key, value in header.items() if isinstance(value, dict)}
+    needs = {key: value for key, value in header.items() if key not in tables}
+    for table in (needs, *tables.values()):
+        check_keys(script, table)
+    return needs, tables
+
+
+def list_needs(script: Path) -> Iterator[dict[str, Any]]:
+    """Yield what the scripts need that a script sources, and then what it needs itself."""
+    for name in re.findall(r"^\. /guest/(\S+)$", script.read_text(), re.M):
+        yield from list_needs(script.with_name(name))
+    yield read_header(script)[0]
+
+
+def read_device(text: str) -> Device:
+    """Return the device that is told as NAME:MODE:MIB or NAME:MODE:MIB:NODE."""
+    name, mode, *numbers = text.split(":")
+    return Device(name, mode, *map(int, numbers))
+
+
+def make_boot(script: Path, own: Mapping[str, Any] = MappingProxyType({})) -> Boot:
+    """Return the boot whose last script this is, and which needs own besides.
+
+    Raises UserError as read_header() does.
+    """
+    needs, _ = read_header(script)
+    before = own.get("after", needs.get("after", "")).split()
+    told = dict(DEFAULTS)
+    scripts = [*(script.with_name(name) for name in before), script]
+    for table in [*(table for one in scripts for table in list_needs(one)), own]:
+        for key, value in table.items():
+            told[key] = f"{told[key]} {value}" if key in ADDED else value
+    return Boot(
+        scripts=",".join(one.name for one in scripts),
+        words=" ".join(told["words"].split()),
+        config=KERNELS[told["kernel"]],
+        programs=told["programs"].split(),
+        selftests=told["selftests"].split(),
+        built=told["built"],
+        gib=told["device-gib"],
+        devices=[read_device(text) for text in told["devices"].split()],
+        ram_gib=told["ram-gib"],
+        added_gib=told["added-gib"],
+        cpus=told["cpus"],
+        nodes=told["nodes"],
+        args=told["qemu"].split(),
+        silence=told["silence"],
+        harmless=re.compile(told["harmless"] or "(?!)").search,
+        sides=told["sides"],
+        in_make_test=told["in-make-test"],
+    )
+
+
+def read_boots(folder: Path = GUEST) -> dict[str, Boot]:
+    """Return all boots by name; Raises UserError as read_header() does, and on a second one."""
+    found: dict[str, Boot] = {}
+    for script in sorted(folder.iterdir()):
+        for name, own in read_header(script)[1].items():
+            if name in found:
+                raise UserError(f"{script}: {name} is the name of a boot of {found[name].scripts}")
+            found[name] = make_boot(script, own)
+    return found
+
+
+def list_cells(boots: Mapping[str, Boot]) -> dict[str, Cell]:
+    return {
+        name + suffix: Cell(name, boot, sides)
+        for name, boot in boots.items()
+        for suffix, sides in SIDES[boot.sides].items()
+    }
 
 
 def boot_once(
@@ -59,7 +226,7 @@ def boot_once(
     """
     need_memory(boot.gib, boot.devices, boot.ram_gib + boot.added_gib)
     script, *_ = boot.scripts.split(",")
-    files = boot.files(options, source) | kernel.pack_modules()
+    files = boot.pack(options, source) | kernel.pack_modules()
     image = make_initramfs(options, source, script or "initramfs", files)
     head = kernel, image, choose_accel(options, kernel, image)
     log, what = options.build / f"{name}-{kernel.name}.log", f"{name}: {kernel.name}"
@@ -104,12 +271,7 @@ def judge(console: str, log: Path) -> str:
     return "\n".join([*told, f"(whole console: {log})"] if told else [])
 
 
-def pack_robustness(options: Options, _: Path) -> dict[str, bytes]:
-    tools = (find_program(name, "tools") for name in ("mkfs.ext4", "e2fsck", "dmsetup", "dash"))
-    return pack_programs(*tools)
-
-
-# What the selftest must withstand.
-ROBUSTNESS = Boot(
-    "robustness", "zdm.rebinds=30", files=pack_robustness, gib=4, devices=PAIR, silence=60
-)
+def read_cases(console: str) -> list[str]:
+    """Return what the checks of a boot told besides their results, without what may differ."""
+    told = (line for line in list_messages(console) if line.startswith("# "))
+    return [NUMBER.sub("N", line) for line in told]

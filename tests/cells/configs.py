@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """`make config CELL=NAME`: the kernel configuration of a test cell, its fragments merged."""
 
-from cells import boot_memory, compile, demotion, kunit, peers, sanitizers
+from cells import boots, compile, kernels, kunit, sanitizers
 from harness.core import UserError, read_options, run_program
 from harness.kernel.config import BOOTED, LIKE_DEBIAN, KernelConfig
 from harness.link.program import CONFIGS
@@ -12,11 +12,9 @@ def list_configs() -> dict[str, KernelConfig]:
     tables = {
         "vm": {**BOOTED, LIKE_DEBIAN.name: LIKE_DEBIAN, kunit.TESTED.name: kunit.TESTED},
         "kunit": {name: kernel.config for name, kernel in kunit.KERNELS.items()},
-        "sanitizers": {name: checker.config for name, checker in sanitizers.CHECKERS.items()},
+        "sanitizers": {name: kernels.KERNELS[name] for name in sanitizers.CHECKERS},
         "objects": {one.name: compile.add_zone_device(one) for one in compile.TARGETS},
-        "boot-memory": {name: one.config for name, one in boot_memory.BOOTS.items()},
-        "demotion": {"demotion": demotion.BOOT.config},
-        "peers": {"peers": peers.CONFIG},
+        "boots": {name: boot.config for name, boot in boots.read_boots().items()},
         "linked": CONFIGS,
     }
     return {

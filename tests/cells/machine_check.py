@@ -14,21 +14,19 @@ from io import BufferedRWPair
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cells import boots, demotion
-from harness.core import ROOT, Options, UserError, run
+from cells import boots
+from harness.core import Options, UserError, run
 from harness.kernel.images import Kernel
 
-SCRIPT = "machine-check"
+SCRIPT = boots.GUEST / "machine-check"
+BOOT = boots.make_boot(SCRIPT)
 # The lines, as the guest's checks name them: each check moves a huge page.
-CHECKS = (ROOT / "guest" / SCRIPT).read_text()
-CACHE_LINES = [int(line) for line in re.findall(r"^check line-(\d+)", CHECKS, re.M)]
+CACHE_LINES = [int(line) for line in re.findall(r"^check line-(\d+)", SCRIPT.read_text(), re.M)]
 # The routine that copies, in each kernel.
 ROUTINES = {"base": "copy_mc_enhanced_fast_string", "series": "copy_mc_page_movnti"}
-# In QEMU, AMD's CPUs do not have what the kernel wants of them to recover (SUCCOR).
-CPU = "max,vendor=GenuineIntel"
 PAGE, LINE = 4096, 64
 # The page of a huge page in which a line is bad.
-BAD = 300
+BAD = int(BOOT.words.partition("zdm.page=")[2])
 # The check: bank 1 is valid, uncorrected, enabled, with MISC and ADDR, signalled, action required,
 # and a load of data; a check is in progress on this CPU only, and the RIP on the stack is that of
 # the load and of where to go on; the address is physical and that of a line.
@@ -137,10 +135,8 @@ def boot(options: Options, source: Path, kernel: Kernel, plain: bool = False) ->
         server.bind(f"{folder}/gdb")
         server.listen()
         raised = pool.submit(raise_checks, server, kernel, plain)
-        name = f"{SCRIPT}{'-plain' * plain}"
-        words = f"{demotion.WORDS} nokaslr mce=print_all zdm.page={BAD}"
-        args = (*demotion.SLOW, "-cpu", CPU, "-gdb", f"unix:{folder}/gdb", "-S")
-        stopped = replace(demotion.BOOT, scripts=SCRIPT, words=words, args=args)
+        name = f"{SCRIPT.name}{'-plain' * plain}"
+        stopped = replace(BOOT, args=(*BOOT.args, "-gdb", f"unix:{folder}/gdb", "-S"))
         told = boots.boot_once(replace(options, accel="tcg"), source, kernel, name, stopped)
         why = boots.judge(*told)
         if not why:

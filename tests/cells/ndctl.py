@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The boot in which ndctl's own tests run: those that need no simulated device (guest/peers-ndctl).
+"""ndctl's own tests, those that need no simulated device: guest/peers-ndctl runs them.
 
 Debian has the source of each ndctl, but no package with its tests.
 """
 
 from pathlib import Path
 
-from cells import boot_memory, peers
-from cells.boots import Boot
 from harness.core import Options, UserError, announce, run
 from harness.core.cache import drop_others, keep, scratch
 from harness.core.debian import Apt, find_codename
 from harness.setup import NDCTL, find_missing
-from harness.vm.userland import find_program, pack_programs
+from harness.vm.userland import pack_programs
 
-TOOLS = ("bash", "jq", "mkfs.ext4", "mountpoint", "sort", "trace-cmd")
 PROGRAMS = ("dax-dev", "dax-pmd", "device-dax")
 SCRIPTS = ("align.sh", "common", "dax-ext4.sh", "daxctl-devices.sh", "sub-section.sh")
 # Link ndctl's own libraries statically, and build no documentation.
@@ -57,23 +54,7 @@ def build_tests(options: Options) -> Path:
     return kept
 
 
-def pack_tests(options: Options, _: Path) -> dict[str, bytes]:
+def pack(options: Options, _: Path) -> dict[str, bytes]:
     tests = build_tests(options)
-    programs = [tests / "made/test" / name for name in PROGRAMS]
-    files = pack_programs(*(find_program(name, "tools-all") for name in TOOLS), *programs)
+    files = pack_programs(*(tests / "made/test" / name for name in PROGRAMS))
     return files | {f"ndctl/{name}": (tests / "test" / name).read_bytes() for name in SCRIPTS}
-
-
-# The device of e820 has 3 GiB, and the NVDIMM 7 GiB without its labels.
-BOOT = Boot(
-    "peers-ndctl",
-    f"memmap=3G!5G {boot_memory.QUICK}",
-    peers.CONFIG,
-    files=pack_tests,
-    args=(
-        *("-m", "slots=1,maxmem=16G", "-object", "memory-backend-ram,id=m,size=7170M,reserve=off"),
-        *("-device", "nvdimm,memdev=m,label-size=2M"),
-    ),
-    ram_gib=7,
-    silence=600,
-)

@@ -1,29 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Kernels of the series with a sanitizer, and which of KCSAN's races count.
-
-UBSAN and the debugging checks of mm and the locks share two of the kernels.
-"""
+"""How kernels of the series with a sanitizer boot, and which of KCSAN's races count."""
 
 import functools
 import re
-from collections.abc import Container
-from dataclasses import dataclass
+from collections.abc import Callable, Container
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cells import kunit
+from cells.boots import Boot
 from cells.compile import list_touched
 from harness.core import run
-from harness.core.architectures import LLVM
-from harness.kernel.config import MEASURED, WITH_KMSAN, KernelConfig, turn_on
 from harness.kernel.images import Kernel
-from harness.kernel.toolchain import Toolchain
 from harness.kernel.tree import Trees
 
-# The measured kernel with both suites, with what a sanitizer's own suite needs, and with what
-# guest/parallel needs.
-FRAGMENTS = (*MEASURED.fragments, "kunit", "tracers")
-TESTED = (*kunit.MEMCPY_NT.lines, *kunit.MEMMAP.lines)
-SYMBOLS = (*TESTED, "CONFIG_NR_CPUS=32", *turn_on("STACKTRACE CPUSETS SCHED_MC"))
 RACE = re.compile(r"BUG: KCSAN: \S+ in (\S+)(?: / (\S+))?")
 TESTS = re.compile(r"memcpy_nt|zone_device|handover")
 # KTAP of a case that passed with one number of threads: indented by 8 spaces after printk's one.
@@ -32,7 +21,7 @@ ONCE = re.compile(r"\] {9}ok \d+ threads=\d+\s*$", re.M)
 
 @dataclass(frozen=True)
 class Checker:
-    """A kernel that checks itself, and how it is booted.
+    """How a kernel that checks itself is booted.
 
     own is the sanitizer's KUnit suite. by_chance says that its case can fail by chance. Each device
     has gib GiB, is bound once, and is then rebound rebinds times. in_ram says that the memmap is in
@@ -40,7 +29,6 @@ class Checker:
     command line.
     """
 
-    config: KernelConfig
     own: str
     by_chance: bool = False
     gib: float = 100
@@ -49,43 +37,32 @@ class Checker:
     ram_gib: int = 4
     words: str = ""
 
+    def adapt(self, boot: Boot, is_foreign: Callable[[str], bool]) -> Boot:
+        """Return the boot of such a kernel, of which is_foreign says which reports do not count."""
+        return replace(
+            boot,
+            words=f"{self.words} {boot.words}",
+            gib=boot.gib or self.gib,
+            ram_gib=max(boot.ram_gib, self.ram_gib),
+            silence=600,
+            harmless=lambda line: boot.harmless(line) or is_foreign(line),
+        )
 
+
+# By the kernel's name.
 CHECKERS = {
-    checker.config.name: checker
-    for checker in (
-        # With 5 levels of page tables, base's identify_cpu() clears LA57 for a moment. KASAN then
-        # takes the direct map for wild memory if an interrupt comes (KASAN_SHADOW_START):
-        # https://lkml.iu.edu/hypermail/linux/kernel/2606.1/11911.html
-        Checker(
-            KernelConfig("kasan-ubsan", (*FRAGMENTS, "kasan", "ubsan"), SYMBOLS),
-            "kasan",
-            words="no5lvl",
-        ),
-        # Under TCG a rebind of 100 GiB takes this kernel eight minutes.
-        Checker(
-            KernelConfig("kcsan-debug", (*FRAGMENTS, "kcsan", "debug"), SYMBOLS),
-            "kcsan",
-            by_chance=True,
-            gib=16,
-            rebinds=1,
-            words="page_poison=1",
-        ),
-        # nd_pmem maps its pages before they have a memmap, and KMSAN then allocates metadata for
-        # each (kmsan_ioremap_page_range()). On unmap it walks every following page but frees the
-        # metadata of the first only (kmsan_iounmap_page_range()): 128 MiB takes over three
-        # minutes, 1 GiB exhausts RAM. Both functions came with commit b073d7f8aee4 ("mm: kmsan:
-        # maintain KMSAN metadata for page operations"). A device has no room for a memmap of 80
-        # bytes per page (nd_pfn_init()).
-        Checker(
-            KernelConfig(
-                "kmsan", (*FRAGMENTS, "kmsan"), (*SYMBOLS, *WITH_KMSAN), Toolchain(llvm=LLVM)
-            ),
-            "kmsan",
-            gib=1 / 32,
-            in_ram=True,
-            ram_gib=8,
-        ),
-    )
+    # With 5 levels of page tables, base's identify_cpu() clears LA57 for a moment. KASAN then takes
+    # the direct map for wild memory if an interrupt comes (KASAN_SHADOW_START):
+    # https://lkml.iu.edu/hypermail/linux/kernel/2606.1/11911.html
+    "kasan-ubsan": Checker("kasan", words="no5lvl"),
+    # Under TCG a rebind of 100 GiB takes this kernel eight minutes.
+    "kcsan-debug": Checker("kcsan", by_chance=True, gib=16, rebinds=1, words="page_poison=1"),
+    # nd_pmem maps its pages before they have a memmap, and KMSAN then allocates metadata for each
+    # (kmsan_ioremap_page_range()). On unmap it walks every following page but frees the metadata of
+    # the first only (kmsan_iounmap_page_range()): 128 MiB takes over three minutes, 1 GiB exhausts
+    # RAM. Both functions came with commit b073d7f8aee4 ("mm: kmsan: maintain KMSAN metadata for
+    # page operations"). A device has no room for a memmap of 80 bytes per page (nd_pfn_init()).
+    "kmsan": Checker("kmsan", gib=1 / 32, in_ram=True, ram_gib=8),
 }
 
 

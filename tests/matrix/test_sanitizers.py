@@ -12,6 +12,7 @@ import pytest
 
 from cells import kunit, sanitizers
 from cells.boots import Boot
+from cells.kernels import KERNELS
 from harness.vm.console import name_console, read_times
 from harness.vm.devices import DEVICES, count_pages
 from support import Builder
@@ -25,8 +26,8 @@ REPORTED = re.compile(r"Call Trace:|page dumped because: kasan: bad access detec
 
 
 def test_suites(builder: Builder, name: str) -> None:
-    boot = Boot(words=f"{kunit.RUN} {kunit.NODES} kunit.filter_glob={GLOB}")
-    _, log = builder.boot_checked(name, "suites", boot)
+    words = f"{kunit.RUN} {kunit.NODES} kunit.filter_glob={GLOB}"
+    _, log = builder.boot("series", "sanitizer-suites", Boot(words=words, config=KERNELS[name]))
     suites = (kunit.MEMCPY_NT.name, kunit.MEMMAP.name)
     assert kunit.parse_log(builder.trees.series, log, suites, f"KUnit with {name}")
 
@@ -41,8 +42,9 @@ def test_rebinds(builder: Builder, name: str) -> None:
     if checker.in_ram:
         # One struct page for every page of the device.
         pages = dict.fromkeys(pages, round(checker.gib * 2**18))
-    text, log = builder.boot_checked(name, "rebinds", Boot("rebind", words, devices=devices))
-    release = builder.kernel("series", checker.config).release
+    boot = Boot("rebind", words, KERNELS[name], devices=devices)
+    text, log = builder.boot("series", "sanitizer-rebinds", boot)
+    release = builder.kernel("series", KERNELS[name]).release
     with name_console(f"rebinds with {name}", log):
         assert read_times(text, release, checker.rebinds, pages)
 
@@ -57,9 +59,10 @@ def test_control(builder: Builder, name: str) -> None:
     report = f"BUG: {checker.own.upper()}: "
     boot = Boot(
         words=f"{kunit.RUN} kunit.filter_glob={checker.own}.*_nt*",
+        config=KERNELS[name],
         harmless=lambda line: report in line or bool(REPORTED.search(line)),
     )
-    text, log = builder.boot_checked(name, "control", boot)
+    text, log = builder.boot("series", "sanitizer-control", boot)
     if not (checker.by_chance and sanitizers.ONCE.search(text)):
         kunit.parse_log(builder.trees.series, log, [checker.own], f"control with {name}")
     assert any(report in line and "_nt" in line for line in text.split("\n"))

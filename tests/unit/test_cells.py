@@ -1,16 +1,62 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What tests/cells/ makes of results: checks, KUnit, races, warnings, two boots."""
+"""What tests/cells/ makes of headers and results: checks, KUnit, races, warnings, two boots."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from cells import boot_memory, boots, kunit, sanitizers, warnings
+from cells import boots, kunit, sanitizers, warnings, zones
 from harness.core import UserError, command
 from harness.kernel.images import Kernel
 from harness.kernel.toolchain import compile_like_mm_init
 from harness.kernel.tree import Trees
+
+# Scripts: one that sources another one, and one with two boots, which runs after it.
+HEADERS = {
+    "first": '#: words = "a=1 b=1"\n#: cpus = 3\n#: harmless = "cut here"\n. /guest/slow\n',
+    "slow": "#: nodes = 2\n#: ram-gib = 4\n",
+    "last": '#: after = "first"\n#: ram-gib = 5\n#:\n#: [one]\n#: sides = "each"\n#: words = """\n'
+    '#: a=2\n#: """\n#: devices = "x:fsdax:2:1"\n#: [two]\n#: in-make-test = true\n',
+}
+
+
+def test_boots_of_headers(tmp_path: Path) -> None:
+    """A boot has what its scripts need, in their order, and what they source."""
+    for name, text in HEADERS.items():
+        (tmp_path / name).write_text(text)
+    found = boots.read_boots(tmp_path)
+    cells = boots.list_cells(found)
+    assert {name: cell.sides for name, cell in cells.items()} == {
+        "one-base": ["base"],
+        "one-series": ["series"],
+        "two": ["series"],
+    }
+    one = found["one"]
+    assert (one.scripts, one.words) == ("first,last", "a=1 b=1 a=2")
+    assert (one.cpus, one.nodes, one.ram_gib, one.config.name) == (3, 2, 5, "tested")
+    assert [(str(device), device.node) for device in one.devices] == [("x:fsdax:2M", 1)]
+    assert one.harmless("[ cut here ]") and not one.harmless("")
+    assert (one.in_make_test, found["two"].in_make_test) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("cpu = 3", "there is no key cpu: they are after, sides, .*, cpus,"),
+        ("words = 3", "words = 3 must be like ''"),
+        ('kernel = "test"', "kernel = 'test' must be one of tested, arm64, pages"),
+        ('after = "first third"', "there is no script third for it to run after"),
+        ("[two]", "two is the name of a boot of first,last"),
+        ("words", "lines '#: ' are not TOML: Expected '='"),
+    ],
+)
+def test_header_is_refused(tmp_path: Path, line: str, message: str) -> None:
+    for name, text in {**HEADERS, "wrong": f"#: {line}\n"}.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(UserError, match=f"^{tmp_path}/wrong: {message}"):
+        boots.read_boots(tmp_path)
+
 
 ONE, TWO, THREE = "ok 1 - one", "ok 2 - two", "ok 3 - three"
 WHY = ("# two: exit status 0, not 1", "# two: not ok 1 nd_pmem")
@@ -148,5 +194,5 @@ def test_other_memory(base: str, edits: list[tuple[str, str]], told: str) -> Non
     for old, new in edits:
         assert old in series
         series = series.replace(old, new)
-    found = boot_memory.compare_zones(base, series)
+    found = zones.compare_zones(base, series)
     assert re.search(told, found) if told else not found

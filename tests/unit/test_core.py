@@ -20,11 +20,6 @@ def test_failing_command_is_one_line_and_logged(tmp_path: Path, said: list[str],
     assert log.read_text().splitlines() == said
 
 
-def test_missing_program() -> None:
-    with pytest.raises(errors.UserError, match="no-such-program is missing: run 'make tools'"):
-        command.run(["no-such-program"], "x")
-
-
 CHANGING = "KCFLAGS LLVM ARCH KCONFIG_CONFIG MAKEFLAGS MFLAGS CROSS_COMPILE GIT_DIR LANGUAGE"
 
 

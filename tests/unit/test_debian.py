@@ -1,65 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0
 """The Debian archives in apt's sources."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from harness.core import debian, errors
 
-Lists = Callable[..., None]
-
-
-@pytest.fixture
-def lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lists:
-    """Return a function that gives apt a source file, and archives with an origin each."""
-
-    def fill(text: str, **origins: str) -> None:
-        (tmp_path / "sources.list").write_text(text)
-        for part, origin in origins.items():
-            archive, suite = part.split("__")
-            lists = tmp_path / f"mirror.example_{archive}_dists_{suite}"
-            Path(f"{lists}_main_binary-amd64_Packages").touch()
-            release = f"Origin: {origin}\nLabel: {origin}\nSuite: {suite}\n"
-            Path(f"{lists}_Release").write_text(release)
-        (tmp_path / "apt.conf").write_text(
-            f'Dir::Etc::sourcelist "{tmp_path}/sources.list";\n'
-            f'Dir::Etc::sourceparts "/dev/null";\nDir::State::lists "{tmp_path}";\n'
-        )
-        monkeypatch.setenv("APT_CONFIG", str(tmp_path / "apt.conf"))
-
-    return fill
-
-
 LINES = "deb [arch=amd64] http://mirror.example/{} stable main\n"
 
 
-def test_archive_is_debians(lists: Lists) -> None:
+def test_archive_is_debians(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A browser's vendor may have a suite `stable` with a component `main`, too."""
-    text = LINES.format("vendor") + LINES.format("debian")
-    lists(text, vendor__stable="Vendor", debian__stable="Debian")
+
+    def fill(**origins: str) -> None:
+        (tmp_path / "sources.list").write_text("".join(map(LINES.format, origins)))
+        for archive, origin in origins.items():
+            lists = tmp_path / f"mirror.example_{archive}_dists_stable"
+            Path(f"{lists}_main_binary-amd64_Packages").touch()
+            release = f"Origin: {origin}\nLabel: {origin}\nSuite: stable\n"
+            Path(f"{lists}_Release").write_text(release)
+
+    (tmp_path / "apt.conf").write_text(
+        f'Dir::Etc::sourcelist "{tmp_path}/sources.list";\n'
+        f'Dir::Etc::sourceparts "/dev/null";\nDir::State::lists "{tmp_path}";\n'
+    )
+    monkeypatch.setenv("APT_CONFIG", str(tmp_path / "apt.conf"))
+    fill(vendor="Vendor", debian="Debian")
     assert [uri.rstrip("/") for uri in debian.list_archives()] == ["http://mirror.example/debian"]
-
-
-def test_derivative_has_no_archive(lists: Lists) -> None:
-    lists(LINES.format("debian"), debian__stable="Derivative")
+    fill(debian="Derivative")
     with pytest.raises(debian.NotOffered, match="apt's sources list no Debian archive"):
         debian.list_archives()
-
-
-def test_apt_without_lists(lists: Lists) -> None:
-    lists(LINES.format("debian"))
-    with pytest.raises(errors.UserError, match="run 'apt-get update' as root"):
-        debian.list_archives()
-
-
-def test_latest_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = "linux | 7.3.1-1 | archive\nlinux | 7.3~rc7-2 | archive\n"
-    monkeypatch.setattr(debian, "KEYRING", tmp_path)
-    monkeypatch.setattr(debian, "list_archives", lambda: ["archive"])
-    monkeypatch.setattr(debian, "run", lambda *_: shown)
-    assert debian.Apt(tmp_path / "apt").find_version("linux", ["sid"]) == "7.3.1-1"
 
 
 def test_source_that_an_old_release_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

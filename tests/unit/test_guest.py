@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""QEMU: what it needs, and each way in which a guest can fail."""
+"""QEMU: whether it has KVM, and each way in which a guest can fail."""
 
-import os
-import re
 import shlex
 import signal
 import subprocess
@@ -13,26 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from harness.bench import measure
 from harness.core import errors, folders, options
 from harness.kernel import images
-from harness.kernel.tree import Trees
 from harness.vm import accel, guest
-from harness.vm.devices import PAIR
 
 KERNEL = images.Kernel("base", "7.3.0-rc7-base", Path("bzImage"))
 GUEST = guest.Guest(KERNEL, Path("initramfs"), "tcg", 1)
 # A QEMU that tells its version, and else runs a guest.
 VERSION = "case $* in *--version*) echo version 7.2.0; exit;; esac; "
 HANG = "exec sleep 1000"
-
-
-def test_too_little_memory() -> None:
-    with pytest.raises(
-        errors.UserError,
-        match="2 GiB of RAM and 2 devices of 1000000 GiB needs 31252.5 GiB of memory",
-    ):
-        guest.need_memory(1000000, PAIR)
 
 
 def gone(pid_file: Path) -> bool:
@@ -46,12 +33,6 @@ def gone(pid_file: Path) -> bool:
             return True
         time.sleep(0.1)
     return False
-
-
-def test_silence(qemu: Callable[[str], None], tmp_path: Path) -> None:
-    qemu(f"echo x; sleep 0.1; echo x; {HANG}")
-    with pytest.raises(errors.UserError, match="hangs: no output for 1.2 seconds"):
-        guest.boot_guest(GUEST, tmp_path / "log", lambda _: None, 9, 0.2)
 
 
 @pytest.mark.parametrize(
@@ -92,28 +73,6 @@ def test_lines_behind_a_splat(qemu: Callable[[str], None], tmp_path: Path) -> No
     assert [*caught.value.shown] == report
 
 
-def test_console_of_a_failed_boot_is_there(
-    qemu: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, found in {
-        "check_qemu": "7.2",
-        "apply_series": Trees(tmp_path, tmp_path),
-        "build_pair": (KERNEL, KERNEL),
-        "make_initramfs": tmp_path / "initramfs",
-    }.items():
-        monkeypatch.setattr(measure, name, lambda *_, found=found, **__: found)
-    (tmp_path / "bench").mkdir()
-    (tmp_path / "bench/table.txt").write_text("of the last run\n")
-    qemu(f"echo '[ 1.0] Linux'; echo '[ 1.1] Kernel panic - not syncing: x'; {HANG}")
-    chosen = options.read_options({"BUILD": str(tmp_path), "SIZE": "2G", "ACCEL": "tcg"})
-    for _ in range(2):
-        with pytest.raises(errors.UserError, match="Kernel panic") as caught:
-            measure.run_bench(chosen)
-        [log] = re.findall(r"whole console: (\S+)\)", str(caught.value))
-        assert "Kernel panic" in Path(log).read_text()
-        assert (tmp_path / "bench/table.txt").read_text() == "of the last run\n"
-
-
 def test_kvm_is_used_where_a_probe_boot_works(
     qemu: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,22 +91,6 @@ def test_kvm_is_used_where_a_probe_boot_works(
     assert choose("a", works, True, ACCEL="tcg") == "tcg"
     assert choose("b", HANG, True) == "tcg" and gone(tmp_path / "pid")
     assert choose("b", works, True) == "tcg"
-
-
-@pytest.mark.parametrize(
-    ("arch", "there", "why"),
-    [
-        ("arm64", True, "this machine is x86-64, the guest arm64"),
-        ("x86_64", False, "there is no /dev/kvm"),
-        ("x86_64", True, "no permission to open /dev/kvm"),
-    ],
-)
-def test_why_there_is_no_kvm(
-    monkeypatch: pytest.MonkeyPatch, arch: str, there: bool, why: str
-) -> None:
-    monkeypatch.setattr(os.path, "exists", lambda path: there or path != "/dev/kvm")
-    monkeypatch.setattr(os, "access", lambda path, _: path != "/dev/kvm")
-    assert accel.find_fault(arch).startswith(why)
 
 
 RUN = """

@@ -34,14 +34,6 @@ def test_table() -> None:
     assert math.isnan(report.compute_change(0, 1))
 
 
-def test_table_of_one_boot_on_arm64() -> None:
-    text = report.format_table(SAMPLES | {"arch": "arm64", "boots": SAMPLES["boots"][:2]})
-    assert "100 GiB, arm64 kernel 7.3.0-rc7, EMULATED: TCG (QEMU 7.2.22)" in text
-    # It has no deviation.
-    [row] = [line for line in text.splitlines() if "nd_pmem     memmap, first bind  base" in line]
-    assert row.endswith(" -")
-
-
 def test_impossible_times_are_left_out() -> None:
     samples = copy.deepcopy(SAMPLES)
     samples["boots"][0]["devices"]["nd_pmem"]["memmap"][1] = 9999

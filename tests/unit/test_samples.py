@@ -45,12 +45,6 @@ def test_median_and_range_are_over_processes() -> None:
     assert samples.describe_runs({"results": MERGED}) == "3 processes, up to 3 rounds each"
 
 
-def test_single_process() -> None:
-    [result] = samples.merge_runs([[make_run(0, BASES[0])]])
-    assert samples.find_ratio(result, "base", "series") == "2.00x"
-    assert samples.describe_runs({"results": [result]}) == "a single process, 3 rounds"
-
-
 def test_units() -> None:
     """8 GiB in 10 ms are 1.28 s per TiB, and 4.77 ns for each of 2 Mi struct pages."""
     times = {"base": [10.0], "series": [5.0], "bound": [5.0]}
@@ -172,8 +166,3 @@ def test_record_of_another_machine(tmp_path: Path) -> None:
 def test_name_of_a_record() -> None:
     assert record.name_folder("EPYC, family 25 (Zen 4)", "debian", "D") == "D-zen-4"
     assert record.name_folder("EPYC, family 99", "default", "D") == "D-epyc-default"
-
-
-def test_configuration_that_a_program_lacks() -> None:
-    with pytest.raises(UserError, match="^CONFIG=arm64 must be one of debian, default, keys, "):
-        race.run_race(read_options({"CONFIG": "arm64"}), race.RACES[0])

@@ -25,11 +25,6 @@ def test_every_record_is_explained() -> None:
     assert [name for name in folders if told.count(f"`{name}`") != 1] == []
 
 
-def test_every_placeholder_is_filled() -> None:
-    for mail in (ROOT / "series").glob("*/*.patch"):
-        assert "@FIGURE" not in mail.read_text().partition("\n---\n")[0]
-
-
 def test_table_of_a_mail_is_replaced() -> None:
     made = tables.fill_mail(MAIL, ROWS)
     assert made == "Times:\n\n  order   base\n  9       3.44\n  18     12.21\n\nNo more.\n"

@@ -2,7 +2,6 @@
 """Source, tree and export on a toy kernel: neither a round trip nor a failure changes anything."""
 
 import os
-import re
 from pathlib import Path
 
 import pytest
@@ -40,20 +39,6 @@ def test_base_with_v11_takes_what_is_on_top(
     assert command.git(made.series, "diff", "--stat", "base").count("mm.c | 4") == 1
 
 
-def test_cover_tells_a_request_for_comments(toy_options: options.Options, toy_series: Path) -> None:
-    tree.apply_series(toy_options, toy_series)
-    cover = toy_series / "a" / export.COVER
-    text = cover.read_text().replace("[PATCH 0/2]", "[RFC PATCH 0/2]")
-    # What follows the commits is out of date.
-    cover.write_text(text.replace("0/2]", "0/1]").replace("mm: improve line 9", "mm: gone"))
-    export.export_series(toy_options, toy_series)
-    assert cover.read_text() == text
-    assert [
-        re.findall(r"^Subject: \[(.*?) ", patch.read_text(), re.M)
-        for patch in sorted(toy_series.glob("*/*.patch"))
-    ] == [["RFC"], ["RFC"], ["RFC"], ["PATCH"]]
-
-
 def test_only_what_changed_is_written(
     toy_options: options.Options, toy_series: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -71,18 +56,13 @@ def test_only_what_changed_is_written(
     assert (made.series / "Makefile").stat().st_mtime == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "line"), [("a/0002-mm-improve-line-9", 9), ("b/0001-mm-improve-line-15", 15)]
-)
-def test_patch_that_does_not_apply(
-    toy_options: options.Options, toy_series: Path, name: str, line: int
-) -> None:
+def test_patch_that_does_not_apply(toy_options: options.Options, toy_series: Path) -> None:
     made = tree.apply_series(toy_options, toy_series)
     head = command.git(made.series, "rev-parse", "HEAD")
-    patch = toy_series / f"{name}.patch"
+    patch = toy_series / "a/0002-mm-improve-line-9.patch"
     good = patch.read_text()
-    patch.write_text(good.replace(f"line {line};", "line 99;"))
-    with pytest.raises(errors.UserError, match=f"^{name}.patch does not apply at mm.c"):
+    patch.write_text(good.replace("line 9;", "line 99;"))
+    with pytest.raises(errors.UserError, match="^a/0002-.*.patch does not apply at mm.c"):
         tree.apply_series(toy_options, toy_series)
     assert command.git(made.series, "rev-parse", "HEAD", "series") == f"{head}\n{head}"
     assert not (made.series.parent / "series.tmp").exists()
@@ -110,14 +90,7 @@ def test_worktree_and_shallow_clones_will_do(toy: Path, tmp_path: Path) -> None:
         assert "SUBLEVEL" in (worktrees / "base/Makefile").read_text()
 
 
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        ("a\n", "b has patches but .*stack does not list it: add a line"),
-        ("a\nb\nc\n", "stack lists c, which has no patches: run 'make export'"),
-    ],
-)
-def test_bad_stack(toy_options: options.Options, toy_series: Path, text: str, message: str) -> None:
-    (toy_series / "stack").write_text(text)
-    with pytest.raises(errors.UserError, match=message):
+def test_bad_stack(toy_options: options.Options, toy_series: Path) -> None:
+    (toy_series / "stack").write_text("a\n")
+    with pytest.raises(errors.UserError, match="b has patches but .*stack does not list it: add"):
         tree.apply_series(toy_options, toy_series)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The kernels that boots name: what each has besides the measured one."""
+
+from dataclasses import replace
+
+from cells.kunit import MEMCPY_NT, MEMMAP, TESTED
+from harness.core.architectures import LLVM
+from harness.kernel.config import BOOTED, MEASURED, WITH_KMSAN, KernelConfig, turn_off, turn_on
+from harness.kernel.toolchain import Toolchain
+
+# It checks pages, and has lockdep.
+PAGES = KernelConfig("pages", (*MEASURED.fragments, "tracers", "debug", "kprobes", "pages"))
+FAULTS = turn_on("X86_PMEM_LEGACY FAULT_INJECTION FAULT_INJECTION_DEBUG_FS FAIL_PAGE_ALLOC")
+# More CPUs than a guest has otherwise, a scheduler that knows which share a cache, and nohz_full=.
+CACHES = ("CONFIG_NR_CPUS=32", *turn_on("SCHED_MC NO_HZ_FULL"), *turn_off("NO_HZ_IDLE"))
+DEMOTION = KernelConfig("demotion", (*MEASURED.fragments, "tracers", "kprobes", "demotion"))
+# Others' suites need more than guest/demotion; migration, guest/bind-pages and
+# guest/boot-memory-large need probes, too. guest/boot-memory-blocks needs more CPUs, and kdump.
+PEERS = replace(
+    DEMOTION,
+    name="peers",
+    lines=(
+        *turn_on("MODULES MODULE_UNLOAD SYSVIPC USERFAULTFD RUNTIME_TESTING_MENU"),
+        "CONFIG_TEST_HMM=m",
+        "CONFIG_NR_CPUS=32",
+        *turn_on("GUP_TEST KALLSYMS_ALL X86_PMEM_LEGACY"),
+        # For guest/geometries: soft-reserved memory, and NVMe with a memory buffer.
+        *turn_on("EFI_STUB ACPI_HMAT EFI_SOFT_RESERVE DEV_DAX_HMEM PCI_P2PDMA BLK_DEV_NVME"),
+        *turn_on("KEXEC_FILE CRASH_DUMP CRASH_HOTPLUG"),
+    ),
+    modules=("lib/test_hmm.ko",),
+)
+# Those with a sanitizer have both suites, and what its own suite and guest/parallel need.
+# UBSAN and the debugging checks of mm and the locks share two of them.
+CHECKED = (*MEASURED.fragments, "kunit", "tracers")
+SUITES = (*MEMCPY_NT.lines, *MEMMAP.lines)
+LINES = (*SUITES, "CONFIG_NR_CPUS=32", *turn_on("STACKTRACE CPUSETS SCHED_MC"))
+KMSAN = KernelConfig("kmsan", (*CHECKED, "kmsan"), (*LINES, *WITH_KMSAN), Toolchain(llvm=LLVM))
+
+KERNELS = {
+    kernel.name: kernel
+    for kernel in (
+        TESTED,
+        BOOTED["arm64"],
+        PAGES,
+        replace(PAGES, name="bind", lines=FAULTS),
+        replace(PAGES, name="caches", lines=CACHES),
+        DEMOTION,
+        PEERS,
+        KernelConfig("kasan-ubsan", (*CHECKED, "kasan", "ubsan"), LINES),
+        KernelConfig("kcsan-debug", (*CHECKED, "kcsan", "debug"), LINES),
+        KMSAN,
+    )
+}

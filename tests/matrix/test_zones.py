@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Boot gives each zone the same memory, whenever a kernel boots, and in base and series."""
+
+from dataclasses import replace
+
+import pytest
+
+from cells import boots, kunit, zones
+from harness.kernel.config import MEASURED, KernelConfig
+from support import Builder, fail_if, need
+
+REBOOTS = 20
+# CPUs and nodes of the guests in which base and series have to have the same memory.
+SHAPES = ((1, 1), (1, 2), (2, 1), (2, 2))
+
+
+def count(
+    builder: Builder, side: str, cpus: int = 2, nodes: int = 1, config: KernelConfig = kunit.TESTED
+) -> str:
+    """Return the console of a kernel that only tells of its zones.
+
+    Where KASLR puts the kernel decides whether one or two pages more are managed.
+    """
+    boot = boots.make_boot(boots.GUEST / "boot-memory")
+    words = f"{boot.words} zdm.deferred={nodes} nokaslr"
+    boot = replace(boot, words=words, config=config, cpus=cpus, nodes=nodes)
+    return builder.boot(side, "boot-memory-count", boot)[0]
+
+
+@pytest.mark.parametrize("boots", [2, pytest.param(REBOOTS, marks=pytest.mark.full)])
+def test_reboot(builder: Builder, boots: int) -> None:
+    first = count(builder, "series")
+    for _ in range(boots - 1):
+        fail_if(zones.compare_zones(first, count(builder, "series")))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("cpus, nodes", SHAPES)
+def test_same_memory(builder: Builder, cpus: int, nodes: int) -> None:
+    """Both without the suites, which take memory."""
+    base, series = (count(builder, side, cpus, nodes, MEASURED) for side in ("base", "series"))
+    fail_if(zones.compare_zones(base, series))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["base", "series"])
+def test_highmem(builder: Builder, name: str) -> None:
+    """A kernel with 128 MiB of high memory boots; it has no deferred initialisation."""
+    need(kunit.HIGHMEM.missing())
+    assert kunit.run_kunit(builder.options, getattr(builder.trees, name), kunit.HIGHMEM)
+    [log] = builder.options.build.glob(f"kunit/*-highmem-{name}/test.log")
+    assert " HighMem " in log.read_text()
