@@ -1,25 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0
 """The kernels that boots name: what each has besides the measured one."""
 
-from dataclasses import replace
-
 from cells.kunit import MEMCPY_NT, MEMMAP, TESTED
 from harness.core.architectures import LLVM
 from harness.kernel.config import BOOTED, MEASURED, WITH_KMSAN, KernelConfig, turn_off, turn_on
 from harness.kernel.toolchain import Toolchain
 
-# It checks pages, and has lockdep.
-PAGES = KernelConfig("pages", (*MEASURED.fragments, "tracers", "debug", "kprobes", "pages"))
-FAULTS = turn_on("X86_PMEM_LEGACY FAULT_INJECTION FAULT_INJECTION_DEBUG_FS FAIL_PAGE_ALLOC")
-# More CPUs than a guest has otherwise, a scheduler that knows which share a cache, and nohz_full=.
-CACHES = ("CONFIG_NR_CPUS=32", *turn_on("SCHED_MC NO_HZ_FULL"), *turn_off("NO_HZ_IDLE"))
-DEMOTION = KernelConfig("demotion", (*MEASURED.fragments, "tracers", "kprobes", "demotion"))
-# Others' suites need more than guest/demotion; migration, guest/bind-pages and
-# guest/boot-memory-large need probes, too. guest/boot-memory-blocks needs more CPUs, and kdump.
-PEERS = replace(
-    DEMOTION,
-    name="peers",
-    lines=(
+# It checks pages, and has lockdep. guest/bind-fails lets allocations fail. guest/parallel needs
+# more CPUs than a guest has otherwise, a scheduler that knows which share a cache, and nohz_full=.
+PAGES = KernelConfig(
+    "pages",
+    (*MEASURED.fragments, "tracers", "debug", "kprobes", "pages"),
+    (
+        *turn_on("X86_PMEM_LEGACY FAULT_INJECTION FAULT_INJECTION_DEBUG_FS FAIL_PAGE_ALLOC"),
+        "CONFIG_NR_CPUS=32",
+        *turn_on("SCHED_MC NO_HZ_FULL"),
+        *turn_off("NO_HZ_IDLE"),
+    ),
+)
+# For what others wrote; demotion, migration, guest/bind-pages and guest/boot-memory-large need
+# probes, too. guest/boot-memory-blocks needs more CPUs, and kdump.
+PEERS = KernelConfig(
+    "peers",
+    (*MEASURED.fragments, "tracers", "kprobes", "demotion"),
+    (
         *turn_on("MODULES MODULE_UNLOAD SYSVIPC USERFAULTFD RUNTIME_TESTING_MENU"),
         "CONFIG_TEST_HMM=m",
         "CONFIG_NR_CPUS=32",
@@ -43,9 +47,6 @@ KERNELS = {
         TESTED,
         BOOTED["arm64"],
         PAGES,
-        replace(PAGES, name="bind", lines=FAULTS),
-        replace(PAGES, name="caches", lines=CACHES),
-        DEMOTION,
         PEERS,
         KernelConfig("kasan-ubsan", (*CHECKED, "kasan", "ubsan"), LINES),
         KernelConfig("kcsan-debug", (*CHECKED, "kcsan", "debug"), LINES),
