@@ -7,6 +7,7 @@ name, in which the script is the last one. CONTRIBUTING.md explains the keys.
 """
 
 import re
+import shutil
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from harness.vm.devices import Device
 from harness.vm.guest import RAM_GIB, Guest, announce_stage, boot_guest, need_memory
 from harness.vm.initramfs import SELFTESTS, make_initramfs
 from harness.vm.monitor import pass_command
-from harness.vm.userland import find_program, pack_programs
+from harness.vm.userland import PATH, find_program, pack_programs
 
 GUEST = ROOT / "guest"
 LIMIT = 3600
@@ -106,7 +107,8 @@ class Boot:
     in_make_test: bool = False
 
     def missing(self) -> list[str]:
-        return BUILT[self.built].missing() if self.built else []
+        programs = [name for name in self.programs if not shutil.which(name, path=PATH)]
+        return programs + (BUILT[self.built].missing() if self.built else [])
 
     def pack(self, options: Options, source: Path) -> dict[str, bytes]:
         """Return what the guest has besides, by path; source is the worktree with the selftests."""

@@ -37,6 +37,7 @@ def test_boots_of_headers(tmp_path: Path) -> None:
     assert (one.cpus, one.nodes, one.ram_gib, one.config.name) == (3, 2, 5, "tested")
     assert [(str(device), device.node) for device in one.devices] == [("x:fsdax:2M", 1)]
     assert one.harmless("[ cut here ]") and not one.harmless("")
+    assert boots.Boot(programs=["sh", "no-such"]).missing() == ["no-such"]
     assert (one.in_make_test, found["two"].in_make_test) == (False, True)
 
 
