@@ -58,9 +58,9 @@ DEFAULTS: dict[str, Any] = {
     "qemu": "",
     "cpus": 2,
     "nodes": 1,
-    # RAM, and how much of the host's memory all else may take that qemu adds.
+    # RAM, and how much of the host's memory the guest may take, if not as much.
     "ram-gib": RAM_GIB,
-    "added-gib": 0,
+    "host-gib": 0,
     # NAME:MODE:MIB or NAME:MODE:MIB:NODE for each, and the size of one.
     "devices": "",
     "device-gib": 0,
@@ -83,9 +83,9 @@ class Boot:
 
     scripts, NAME,NAME..., are those of guest/, and words are for the kernel's command line. The
     guest has programs of the host, files of the kernel's selftests, and what is built. There are
-    devices of gib GiB each, and ram_gib GiB of RAM. args are for QEMU; they may add added_gib GiB
-    of RAM. The guest may be silent for silence seconds. harmless says that a line is no fault
-    although it looks like one. sides is one of SIDES.
+    devices of gib GiB each, and ram_gib GiB of RAM. args are for QEMU. The guest may take host_gib
+    GiB of the host's memory, or else ram_gib, and memmaps. It may be silent for silence seconds.
+    harmless says that a line is no fault although it looks like one. sides is one of SIDES.
     """
 
     scripts: str = ""
@@ -97,7 +97,7 @@ class Boot:
     gib: float = 0
     devices: Sequence[Device] = ()
     ram_gib: int = RAM_GIB
-    added_gib: int = 0
+    host_gib: int = 0
     cpus: int = 2
     nodes: int = 1
     args: Sequence[str] = ()
@@ -189,7 +189,7 @@ def make_boot(script: Path, own: Mapping[str, Any] = MappingProxyType({})) -> Bo
         gib=told["device-gib"],
         devices=[read_device(text) for text in told["devices"].split()],
         ram_gib=told["ram-gib"],
-        added_gib=told["added-gib"],
+        host_gib=told["host-gib"],
         cpus=told["cpus"],
         nodes=told["nodes"],
         args=told["qemu"].split(),
@@ -226,7 +226,7 @@ def boot_once(
 
     source is the worktree with the selftest. Raises UserError as boot_guest() does.
     """
-    need_memory(boot.gib, boot.devices, boot.ram_gib + boot.added_gib)
+    need_memory(boot.gib, boot.devices, boot.host_gib or boot.ram_gib)
     script, *_ = boot.scripts.split(",")
     files = boot.pack(options, source) | kernel.pack_modules()
     image = make_initramfs(options, source, script or "initramfs", files)
