@@ -27,7 +27,7 @@ def test_list_is_what_pytest_collects() -> None:
 @pytest.mark.parametrize("target", ["help", "list", "config"])
 def test_looking_installs_nothing(target: str) -> None:
     done = make(target, BUILD="/nowhere/to/build")
-    assert done.returncode == 0 and len(done.stdout.splitlines()) > 40
+    assert done.returncode == 0 and len(done.stdout.splitlines()) > 30
 
 
 @pytest.mark.parametrize(
