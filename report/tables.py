@@ -56,31 +56,37 @@ def format_markdown(table: Sequence[Row]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in (head, ["---"] * len(head), *others))
 
 
-def fill_mail(text: str, table: Sequence[Row]) -> str:
-    """Return the mail with its table made anew, found by the head; Raises UserError without it."""
+def fill_mail(text: str, table: Sequence[Row], mail: str) -> str:
+    """Return a mail with its table made anew, found by the head; Raises UserError without it."""
     head = " +".join(re.escape(cell) for cell in table[0])
     filled, found = re.subn(
         rf"^ +{head}\n(?: .+\n)*", lambda _: align_rows(table), text, flags=re.M
     )
     if found != 1:
         raise UserError(
-            f"{found} tables begin with {' '.join(table[0])!r}, not one: write that line"
+            f"{mail}: {found} tables begin with {' '.join(table[0])!r}, not one: write that line"
         )
     return filled
 
 
 def make_tables() -> dict[Path, str]:
-    """Return what each file with a table has to hold."""
+    """Return what each file with a table has to hold; Raises UserError where one has no table."""
     made = {}
     markdown = list_markdown()
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
-        if MARKED.search(text := page.read_text()):
+        text = page.read_text()
+        named = {found[2] for found in MARKED.finditer(text)}
+        if unknown := named - {*markdown}:
+            names = f"{', '.join(sorted(unknown))}: they are {', '.join(markdown)}"
+            raise UserError(f"{page.relative_to(ROOT)}: there is no table {names}")
+        if named:
             made[page] = MARKED.sub(
                 lambda found: f"{found[1]}{format_markdown(markdown[found[2]])}{found[3]}", text
             )
     for name, table in list_mails():
         [mail] = SERIES.glob(name)
-        made[mail] = fill_mail(made.get(mail) or mail.read_text(), table)
+        text = made.get(mail) or mail.read_text()
+        made[mail] = fill_mail(text, table, str(mail.relative_to(SERIES)))
     return made
 
 

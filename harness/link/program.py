@@ -169,7 +169,8 @@ def mutate_object(after: Objects, name: str, mutation: Mapping[str, Any]) -> Pat
     for old, new in mutation["edits"]:
         if text.count(old) != 1:
             raise UserError(
-                f"mutation {name}: {text.count(old)} times in {file}, not once: {old!r}"
+                f"mutation {name}: {text.count(old)} times in {file}, not once: {old!r}: "
+                "write what the file has now into replay/*/faults.toml"
             )
         text = text.replace(old, new)
     folder = after.out / "mutations" / name

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The devices of a guest: each is an NVDIMM with one namespace, and a row of every table."""
+"""The devices of a guest: each is an NVDIMM with one namespace.
+
+`make bench` and its table, `make shell` and the sanitizers' rebinds have all of DEVICES.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

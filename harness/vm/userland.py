@@ -15,12 +15,14 @@ from harness.core.debian import Apt, find_codename
 
 PROGRAMS = ("busybox", "ndctl", "daxctl")
 PACKAGES = ("busybox-static", "ndctl", "daxctl")
+# Where programs of the host are.
+PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 FOLDERS = ("bin", "sbin", "usr/bin", "usr/sbin")
 
 
 def find_program(program: str, installer: str = "setup") -> Path:
     """Return the path of a program of the host; Raises UserError, which names what installs it."""
-    found = shutil.which(program, path="/usr/bin:/bin:/usr/sbin:/sbin")
+    found = shutil.which(program, path=PATH)
     if not found:
         raise UserError(f"{program} is missing: run 'make {installer}'")
     return Path(found)

@@ -7,6 +7,7 @@ name, in which the script is the last one. CONTRIBUTING.md explains the keys.
 """
 
 import re
+import shutil
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from harness.vm.devices import Device
 from harness.vm.guest import RAM_GIB, Guest, announce_stage, boot_guest, need_memory
 from harness.vm.initramfs import SELFTESTS, make_initramfs
 from harness.vm.monitor import pass_command
-from harness.vm.userland import find_program, pack_programs
+from harness.vm.userland import PATH, find_program, pack_programs
 
 GUEST = ROOT / "guest"
 LIMIT = 3600
@@ -45,35 +46,10 @@ SIDES = {
     "each": {"-base": ["base"], "-series": ["series"]},
     "same": {"": ["base", "series"]},
 }
-# The keys of a header, and what holds if none says otherwise. A text is a list of words.
-DEFAULTS: dict[str, Any] = {
-    # Scripts that run before, which kernels boot, and whether make test does so, too.
-    "after": "",
-    "sides": "series",
-    "in-make-test": False,
-    # One of KERNELS, what its command line has, and what QEMU's.
-    "kernel": TESTED.name,
-    "words": "",
-    "qemu": "",
-    "cpus": 2,
-    "nodes": 1,
-    # RAM, and how much of the host's memory all else may take that qemu adds.
-    "ram-gib": RAM_GIB,
-    "added-gib": 0,
-    # NAME:MODE:MIB or NAME:MODE:MIB:NODE for each, and the size of one.
-    "devices": "",
-    "device-gib": 0,
-    # Of the host; files of the kernel's selftests; one of BUILT.
-    "programs": "",
-    "selftests": "",
-    "built": "",
-    # Seconds without a line, and a pattern of complaints that are none.
-    "silence": 300,
-    "harmless": "",
-}
 # What each script adds to those before it. Of the other keys, the last one counts.
 ADDED = ("words", "qemu", "programs", "selftests")
 CHOICES: dict[str, Mapping[str, object]] = {"sides": SIDES, "kernel": KERNELS, "built": BUILT}
+DEVICE = re.compile(r"[\w-]+:(?:fsdax|devdax):\d+(?::\d+)?")
 
 
 @dataclass(frozen=True)
@@ -82,9 +58,9 @@ class Boot:
 
     scripts, NAME,NAME..., are those of guest/, and words are for the kernel's command line. The
     guest has programs of the host, files of the kernel's selftests, and what is built. There are
-    devices of gib GiB each, and ram_gib GiB of RAM. args are for QEMU; they may add added_gib GiB
-    of RAM. The guest may be silent for silence seconds. harmless says that a line is no fault
-    although it looks like one. sides is one of SIDES.
+    devices of gib GiB each, and ram_gib GiB of RAM. args are for QEMU. The guest may take host_gib
+    GiB of the host's memory, or else ram_gib, and memmaps. It may be silent for silence seconds.
+    harmless says that a line is no fault although it looks like one. sides is one of SIDES.
     """
 
     scripts: str = ""
@@ -96,7 +72,7 @@ class Boot:
     gib: float = 0
     devices: Sequence[Device] = ()
     ram_gib: int = RAM_GIB
-    added_gib: int = 0
+    host_gib: int = 0
     cpus: int = 2
     nodes: int = 1
     args: Sequence[str] = ()
@@ -106,7 +82,8 @@ class Boot:
     in_make_test: bool = False
 
     def missing(self) -> list[str]:
-        return BUILT[self.built].missing() if self.built else []
+        programs = [name for name in self.programs if not shutil.which(name, path=PATH)]
+        return programs + (BUILT[self.built].missing() if self.built else [])
 
     def pack(self, options: Options, source: Path) -> dict[str, bytes]:
         """Return what the guest has besides, by path; source is the worktree with the selftests."""
@@ -124,15 +101,65 @@ class Cell(NamedTuple):
     sides: list[str]
 
 
+class Key(NamedTuple):
+    """The type of a key's value, and the field of Boot that read, which may raise, makes of it."""
+
+    kind: type
+    field: str
+    read: Callable[[Any], Any] = lambda value: value
+
+
+def read_devices(text: str) -> list[Device]:
+    """Return the devices that a text tells; Raises ValueError if it does not."""
+    words = text.split()
+    if wrong := [word for word in words if not DEVICE.fullmatch(word)]:
+        raise ValueError(f"{wrong[0]} is not NAME:MODE:ALIGN or NAME:MODE:ALIGN:NODE")
+    told = (word.split(":") for word in words)
+    return [Device(name, mode, *map(int, numbers)) for name, mode, *numbers in told]
+
+
+# The keys of a header. Boot has what holds if no script has a key. A text is a list of words.
+KEYS = {
+    # Scripts that run before, which kernels boot, and whether make test does so, too.
+    "after": Key(str, "scripts"),
+    "sides": Key(str, "sides"),
+    "in-make-test": Key(bool, "in_make_test"),
+    # One of KERNELS, what its command line has, and what QEMU's.
+    "kernel": Key(str, "config", KERNELS.get),
+    "words": Key(str, "words", lambda text: " ".join(text.split())),
+    "qemu": Key(str, "args", str.split),
+    "cpus": Key(int, "cpus"),
+    "nodes": Key(int, "nodes"),
+    # RAM, and how much of the host's memory the guest may take, if not as much.
+    "ram-gib": Key(int, "ram_gib"),
+    "host-gib": Key(int, "host_gib"),
+    # NAME:MODE:ALIGN or NAME:MODE:ALIGN:NODE for each, with ALIGN in MiB, and the size of one.
+    "devices": Key(str, "devices", read_devices),
+    "device-gib": Key(float, "gib"),
+    # Of the host; files of the kernel's selftests; one of BUILT.
+    "programs": Key(str, "programs", str.split),
+    "selftests": Key(str, "selftests", str.split),
+    "built": Key(str, "built"),
+    # Seconds without a line, and a pattern of complaints that are none.
+    "silence": Key(int, "silence"),
+    "harmless": Key(str, "harmless", lambda text: re.compile(text or "(?!)").search),
+}
+
+
 def check_keys(script: Path, table: Mapping[str, Any]) -> None:
     """Raise UserError on a key that there is not, and on a value that a key cannot have."""
     for key, value in table.items():
-        if key not in DEFAULTS:
-            raise UserError(f"{script}: there is no key {key}: they are {', '.join(DEFAULTS)}")
-        if isinstance(value, str) != isinstance(DEFAULTS[key], str):
-            raise UserError(f"{script}: {key} = {value!r} must be like {DEFAULTS[key]!r}")
+        if key not in KEYS:
+            raise UserError(f"{script}: there is no key {key}: they are {', '.join(KEYS)}")
+        kind, told = KEYS[key].kind, f"{script}: {key} = {value!r}"
+        if type(value) is not kind and (type(value), kind) != (int, float):
+            raise UserError(f"{told} must be of type {kind.__name__}")
         if value not in CHOICES.get(key, [value]):
-            raise UserError(f"{script}: {key} = {value!r} must be one of {', '.join(CHOICES[key])}")
+            raise UserError(f"{told} must be one of {', '.join(CHOICES[key])}")
+        try:
+            KEYS[key].read(value)
+        except (ValueError, re.error) as error:
+            raise UserError(f"{told}: {error}") from None
     for name in table.get("after", "").split():
         if not (script.parent / name).exists():
             raise UserError(f"{script}: there is no script {name} for it to run after")
@@ -159,43 +186,19 @@ def list_needs(script: Path) -> Iterator[dict[str, Any]]:
     yield read_header(script)[0]
 
 
-def read_device(text: str) -> Device:
-    """Return the device that is told as NAME:MODE:MIB or NAME:MODE:MIB:NODE."""
-    name, mode, *numbers = text.split(":")
-    return Device(name, mode, *map(int, numbers))
-
-
 def make_boot(script: Path, own: Mapping[str, Any] = MappingProxyType({})) -> Boot:
     """Return the boot whose last script this is, and which needs own besides.
 
     Raises UserError as read_header() does.
     """
-    needs, _ = read_header(script)
-    before = own.get("after", needs.get("after", "")).split()
-    told = dict(DEFAULTS)
+    before = (read_header(script)[0] | {**own}).get("after", "").split()
     scripts = [*(script.with_name(name) for name in before), script]
+    told: dict[str, Any] = {}
     for table in [*(table for one in scripts for table in list_needs(one)), own]:
         for key, value in table.items():
-            told[key] = f"{told[key]} {value}" if key in ADDED else value
-    return Boot(
-        scripts=",".join(one.name for one in scripts),
-        words=" ".join(told["words"].split()),
-        config=KERNELS[told["kernel"]],
-        programs=told["programs"].split(),
-        selftests=told["selftests"].split(),
-        built=told["built"],
-        gib=told["device-gib"],
-        devices=[read_device(text) for text in told["devices"].split()],
-        ram_gib=told["ram-gib"],
-        added_gib=told["added-gib"],
-        cpus=told["cpus"],
-        nodes=told["nodes"],
-        args=told["qemu"].split(),
-        silence=told["silence"],
-        harmless=re.compile(told["harmless"] or "(?!)").search,
-        sides=told["sides"],
-        in_make_test=told["in-make-test"],
-    )
+            told[key] = f"{told.get(key, '')} {value}" if key in ADDED else value
+    fields = {KEYS[key].field: KEYS[key].read(value) for key, value in told.items()}
+    return Boot(**fields | {"scripts": ",".join(one.name for one in scripts)})
 
 
 def read_boots(folder: Path = GUEST) -> dict[str, Boot]:
@@ -204,7 +207,8 @@ def read_boots(folder: Path = GUEST) -> dict[str, Boot]:
     for script in sorted(folder.iterdir()):
         for name, own in read_header(script)[1].items():
             if name in found:
-                raise UserError(f"{script}: {name} is the name of a boot of {found[name].scripts}")
+                other = found[name].scripts
+                raise UserError(f"{script}: {name} names a boot of {other}: give it another name")
             found[name] = make_boot(script, own)
     return found
 
@@ -224,7 +228,7 @@ def boot_once(
 
     source is the worktree with the selftest. Raises UserError as boot_guest() does.
     """
-    need_memory(boot.gib, boot.devices, boot.ram_gib + boot.added_gib)
+    need_memory(boot.gib, boot.devices, boot.host_gib or boot.ram_gib)
     script, *_ = boot.scripts.split(",")
     files = boot.pack(options, source) | kernel.pack_modules()
     image = make_initramfs(options, source, script or "initramfs", files)

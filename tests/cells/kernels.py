@@ -6,16 +6,16 @@ from harness.core.architectures import LLVM
 from harness.kernel.config import BOOTED, MEASURED, WITH_KMSAN, KernelConfig, turn_off, turn_on
 from harness.kernel.toolchain import Toolchain
 
-# It checks pages, and has lockdep. guest/bind-fails lets allocations fail. guest/parallel needs
-# more CPUs than a guest has otherwise, a scheduler that knows which share a cache, and nohz_full=.
+# guest/parallel needs more CPUs than a guest has otherwise, a scheduler that knows which share a
+# cache, and nohz_full=.
+PARALLEL = ("CONFIG_NR_CPUS=32", *turn_on("SCHED_MC NO_HZ_FULL"), *turn_off("NO_HZ_IDLE"))
+# It checks pages, and has lockdep. guest/bind-fails lets allocations fail.
 PAGES = KernelConfig(
     "pages",
     (*MEASURED.fragments, "tracers", "debug", "kprobes", "pages"),
     (
         *turn_on("X86_PMEM_LEGACY FAULT_INJECTION FAULT_INJECTION_DEBUG_FS FAIL_PAGE_ALLOC"),
-        "CONFIG_NR_CPUS=32",
-        *turn_on("SCHED_MC NO_HZ_FULL"),
-        *turn_off("NO_HZ_IDLE"),
+        *PARALLEL,
     ),
 )
 # For what others wrote; demotion, migration, guest/bind-pages and guest/boot-memory-large need
@@ -37,8 +37,7 @@ PEERS = KernelConfig(
 # Those with a sanitizer have both suites, and what its own suite and guest/parallel need.
 # UBSAN and the debugging checks of mm and the locks share two of them.
 CHECKED = (*MEASURED.fragments, "kunit", "tracers")
-SUITES = (*MEMCPY_NT.lines, *MEMMAP.lines)
-LINES = (*SUITES, "CONFIG_NR_CPUS=32", *turn_on("STACKTRACE CPUSETS SCHED_MC"))
+LINES = (*MEMCPY_NT.lines, *MEMMAP.lines, *PARALLEL, *turn_on("STACKTRACE CPUSETS"))
 KMSAN = KernelConfig("kmsan", (*CHECKED, "kmsan"), (*LINES, *WITH_KMSAN), Toolchain(llvm=LLVM))
 
 KERNELS = {

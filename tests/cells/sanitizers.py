@@ -44,7 +44,7 @@ class Checker:
             words=f"{self.words} {boot.words}",
             gib=boot.gib or self.gib,
             ram_gib=max(boot.ram_gib, self.ram_gib),
-            silence=600,
+            silence=max(boot.silence, 600),
             harmless=lambda line: boot.harmless(line) or is_foreign(line),
         )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cells import boots, kunit, sanitizers, warnings, zones
-from harness.core import UserError, command
+from harness.core import ROOT, UserError, command
 from harness.kernel.images import Kernel
 from harness.kernel.toolchain import compile_like_mm_init
 from harness.kernel.tree import Trees
@@ -37,6 +37,7 @@ def test_boots_of_headers(tmp_path: Path) -> None:
     assert (one.cpus, one.nodes, one.ram_gib, one.config.name) == (3, 2, 5, "tested")
     assert [(str(device), device.node) for device in one.devices] == [("x:fsdax:2M", 1)]
     assert one.harmless("[ cut here ]") and not one.harmless("")
+    assert boots.Boot(programs=["sh", "no-such"]).missing() == ["no-such"]
     assert (one.in_make_test, found["two"].in_make_test) == (False, True)
 
 
@@ -44,10 +45,14 @@ def test_boots_of_headers(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ("cpu = 3", "there is no key cpu: they are after, sides, .*, cpus,"),
-        ("words = 3", "words = 3 must be like ''"),
+        ("words = 3", "words = 3 must be of type str"),
+        ("cpus = [2]", r"cpus = \[2\] must be of type int"),
+        ("cpus = true", "cpus = True must be of type int"),
+        ('devices = "a:raw:2"', "devices = 'a:raw:2': a:raw:2 is not NAME:MODE:ALIGN or"),
+        ("harmless = '('", r"harmless = '\(': missing \)"),
         ('kernel = "test"', "kernel = 'test' must be one of tested, arm64, pages"),
         ('after = "first third"', "there is no script third for it to run after"),
-        ("[two]", "two is the name of a boot of first,last"),
+        ("[two]", "two names a boot of first,last: give it another name"),
         ("words", "lines '#: ' are not TOML: Expected '='"),
     ],
 )
@@ -56,6 +61,13 @@ def test_header_is_refused(tmp_path: Path, line: str, message: str) -> None:
         (tmp_path / name).write_text(text)
     with pytest.raises(UserError, match=f"^{tmp_path}/wrong: {message}"):
         boots.read_boots(tmp_path)
+
+
+def test_example_of_a_header(tmp_path: Path) -> None:
+    lines = re.findall(r"^ {4}(#: ?.*\n)", (ROOT / "CONTRIBUTING.md").read_text(), re.M)
+    (tmp_path / "script").write_text("".join(lines))
+    (tmp_path / "bind-cycles").touch()
+    assert boots.read_boots(tmp_path)["bind-debug"].scripts == "bind-cycles,script"
 
 
 ONE, TWO, THREE = "ok 1 - one", "ok 2 - two", "ok 3 - three"

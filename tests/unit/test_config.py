@@ -69,10 +69,10 @@ def test_each_architecture_is_compiled_for_and_tested() -> None:
 
 def test_configuration_of_a_cell_is_printed() -> None:
     names = configs.show_config("").splitlines()
-    some = {"sanitizers/kmsan", "kunit/um", "linked/clang", "boots/bind-debug"}
+    some = {"boots/kmsan", "kunit/um", "linked/clang", "boots/pages"}
     assert some <= {*names}
-    text = configs.show_config("sanitizers/kmsan")
+    text = configs.show_config("boots/kmsan")
     for part in ("configs/guest.config", "clang", "CONFIG_KMSAN=y", "CONFIG_ZONE_DEVICE=y"):
         assert part in text
-    with pytest.raises(UserError, match="CELL=kmsan must be one of .*sanitizers/kmsan"):
+    with pytest.raises(UserError, match="CELL=kmsan is the name of no cell: run make config"):
         configs.show_config("kmsan")

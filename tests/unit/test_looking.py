@@ -13,24 +13,21 @@ from support import make
 
 def test_list_is_what_pytest_collects() -> None:
     """The list is made without pytest. But for the boots, one line stands for all parameters."""
-
-    def shorten(name: str) -> str:
-        return name if "::test_boot[" in name else name.partition("[")[0]
-
     collect = [sys.executable, "-B", "-m", "pytest", "--collect-only", "-q", "-m"]
     found: dict[str, str] = {}
     for label, marks in (("test", "not full"), ("test-all", "full")):
         told = command.run([*collect, marks, "tests/matrix"], "pytest", cwd=folders.ROOT)
-        names = {shorten(line) for line in told.splitlines() if "::" in line}
+        lines = [line for line in told.splitlines() if "::" in line]
+        names = {line if "::test_boot[" in line else line.partition("[")[0] for line in lines}
         found |= {name: "partly" if name in found else label for name in names}
-    lines = [line.split(maxsplit=1) for line in make("list").stdout.splitlines()]
-    assert {shorten(name): label for label, name in lines} == found and len(lines) == len(found)
+    listed = [line.split()[:2] for line in make("list").stdout.splitlines()]
+    assert {name: label for label, name in listed} == found and len(listed) == len(found)
 
 
 @pytest.mark.parametrize("target", ["help", "list", "config"])
 def test_looking_installs_nothing(target: str) -> None:
     done = make(target, BUILD="/nowhere/to/build")
-    assert done.returncode == 0 and len(done.stdout.splitlines()) > 40
+    assert done.returncode == 0 and len(done.stdout.splitlines()) > 30
 
 
 @pytest.mark.parametrize(
