@@ -426,6 +426,29 @@ static void unmap_held(const struct memmap_case *c)
 	freed_at_start = events()->event[PGFREE];
 }
 
+/* The memmap of memory that is no device's: it may stay offline and unwritten, so it is zeroed. */
+static void add_other_memory(const struct memmap_case *c)
+{
+	unsigned long addr = (unsigned long)pfn_to_page(c->start_pfn);
+	unsigned long end = (unsigned long)pfn_to_page(c->start_pfn + PAGES_PER_SECTION);
+
+	if (sparse_add_section(0, c->start_pfn, PAGES_PER_SECTION, NULL, NULL))
+		return;
+	for (; addr < end && c->init_on_alloc; addr += PAGE_SIZE) {
+		unsigned long entry = find_entry(addr), pfn = (entry & PTE_PFN_MASK) >> PAGE_SHIFT;
+		unsigned long *word, found = 0;
+
+		if (entry & _PAGE_PSE)
+			pfn += pte_index(addr);
+		for (word = __va(PFN_PHYS(pfn)); word < (unsigned long *)__va(PFN_PHYS(pfn + 1)); word++)
+			found |= *word;
+		if (found)
+			replay_event(EVENT_STALE, addr, 0);
+	}
+	arch_remove_memory(PFN_PHYS(c->start_pfn), PFN_PHYS(PAGES_PER_SECTION), NULL, NULL);
+	count_early();
+}
+
 static bool run_bind(const struct memmap_case *c, enum memmap_part part)
 {
 	switch (part) {
@@ -446,6 +469,8 @@ static bool run_bind(const struct memmap_case *c, enum memmap_part part)
 		is_again = true;
 		map(c);
 		unmap(c);
+		if (!c->early)
+			add_other_memory(c);
 		is_again = false;
 	}
 	return true;

@@ -21,6 +21,7 @@ static const char *const formats[] = {
 	[EVENT_ENTRY] = "entry(for pfn 0x%lx, 0x%lx)",
 	[EVENT_REFERENCES] = "references(pfn 0x%lx, %ld)",
 	[EVENT_FAILED] = "failed(for pfn 0x%lx)",
+	[EVENT_STALE] = "stale bytes(for pfn 0x%lx)",
 	[EVENT_PRINT] = "printk",
 	[EVENT_MIGRATE] = "migrate(pfn 0x%lx)",
 	[EVENT_RESULT] = "step(at pfn 0x%lx) returns %ld",

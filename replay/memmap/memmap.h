@@ -152,6 +152,7 @@ enum memmap_event {
 	EVENT_ENTRY,		/* of a page table that maps this part of the memmap */
 	EVENT_REFERENCES,	/* at the end: page, its count */
 	EVENT_FAILED,		/* from this page on */
+	EVENT_STALE,		/* memmap that is not zero */
 	EVENT_PRINT,		/* printk() */
 	EVENT_MIGRATE,		/* of a page */
 	EVENT_RESULT,		/* of a step */
