@@ -438,6 +438,8 @@ static void add_other_memory(const struct memmap_case *c)
 		unsigned long entry = find_entry(addr), pfn = (entry & PTE_PFN_MASK) >> PAGE_SHIFT;
 		unsigned long *word, found = 0;
 
+		if (!entry)
+			continue;
 		if (entry & _PAGE_PSE)
 			pfn += pte_index(addr);
 		for (word = __va(PFN_PHYS(pfn)); word < (unsigned long *)__va(PFN_PHYS(pfn + 1)); word++)
