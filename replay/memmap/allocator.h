@@ -442,8 +442,9 @@ static void add_other_memory(const struct memmap_case *c)
 			continue;
 		if (entry & _PAGE_PSE)
 			pfn += pte_index(addr);
-		for (word = __va(PFN_PHYS(pfn)); word < (unsigned long *)__va(PFN_PHYS(pfn + 1)); word++)
-			found |= *word;
+		word = __va(PFN_PHYS(pfn));
+		for (unsigned int i = 0; i < PAGE_SIZE / sizeof(*word); i++)
+			found |= word[i];
 		if (found)
 			replay_event(EVENT_STALE, addr, 0);
 	}
