@@ -42,7 +42,6 @@ BUILT = {"selftests": selftests, "ndctl": ndctl}
 # The kernels of each cell that a boot makes.
 SIDES = {
     "series": {"": ["series"]},
-    "base": {"": ["base"]},
     "each": {"-base": ["base"], "-series": ["series"]},
     "same": {"": ["base", "series"]},
 }
