@@ -15,7 +15,7 @@ from report.rows import (
     pick,
     read_samples,
 )
-from report.samples import Result, Row, find_mean, find_ratio, find_time
+from report.samples import Result, Row, find_mean, find_ratio, find_ratios, find_time
 
 FILLS = {
     "0 (nd_pmem)": "fill:100",
@@ -92,7 +92,7 @@ def list_on_v11(*, patch: bool) -> list[Row]:
         cells = [*map(tell, costs)]
         # They are two programs. What ran in both relates them: the series.
         over, under = (
-            float(tell_ratio(one, "peer", "series").removesuffix("x")) for one in (before, after)
+            statistics.median(find_ratios(one, "peer", "series")) for one in (before, after)
         )
         cells += [f"{over / under:.2f}x"] * (not patch)
         rows.append((name if patch else names.get(name, name), *cells))
