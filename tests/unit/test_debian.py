@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.core import debian, errors
+from harness.core import debian
 
 LINES = "deb [arch=amd64] http://mirror.example/{} stable main\n"
 
@@ -31,21 +31,3 @@ def test_archive_is_debians(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     fill(debian="Derivative")
     with pytest.raises(debian.NotOffered, match="apt's sources list no Debian archive"):
         debian.list_archives()
-
-
-def test_source_that_an_old_release_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It comes from the next release. If none has it, the error has apt's first complaint."""
-
-    def run(command: list[str], what: str, **_: object) -> None:
-        if "source" in command:
-            if " bookworm " in (tmp_path / "apt/sources.list").read_text():
-                raise errors.UserError("404")
-            (tmp_path / "apt/x_1.orig.tar.gz").touch()
-
-    monkeypatch.setattr(debian, "KEYRING", tmp_path)
-    monkeypatch.setattr(debian, "list_archives", lambda: ["archive"])
-    monkeypatch.setattr(debian, "run", run)
-    apt = debian.Apt(tmp_path / "apt")
-    with pytest.raises(errors.UserError, match=r"source of x: check the network \(404\)"):
-        apt.fetch_source("x", ["bookworm"])
-    assert apt.fetch_source("x", ["bookworm", "trixie"]).name == "x_1.orig.tar.gz"

@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """QEMU: whether it has KVM, and each way in which a guest can fail."""
 
-import shlex
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from harness.core import errors, folders, options
+from harness.core import errors, options
 from harness.kernel import images
 from harness.vm import accel, guest
 
@@ -62,17 +59,6 @@ def test_guest_that_fails(
     assert 0 < len(shown) <= guest.SHOWN_LINES and shown[-1] == log.read_text().splitlines()[-1]
 
 
-def test_lines_behind_a_splat(qemu: Callable[[str], None], tmp_path: Path) -> None:
-    """They mostly come in the same read as the splat."""
-    report = ["[ 1.0] WARNING: mm/a.c:1", "[ 1.1] RIP: 0010:f+0x1/0x2", "[ 1.2] Call Trace:"]
-    report += [f"[ 1.3]  f{number}+0x1/0x2" for number in range(9)]
-    qemu(f"printf '%s\\n' {shlex.join(report)}; {HANG}")
-    with pytest.raises(errors.UserError, match="complains: .*WARNING") as caught:
-        guest.boot_guest(GUEST, tmp_path / "log", lambda _: None, 30)
-    assert (tmp_path / "log").read_text().splitlines()[1:] == report
-    assert [*caught.value.shown] == report
-
-
 def test_kvm_is_used_where_a_probe_boot_works(
     qemu: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,32 +92,3 @@ BOOT = "boot_guest(guest, Path('LOG'), lambda _: None, 600)"
 STOPS = (signal.SIGINT, signal.SIGHUP)
 # Any other tool, in the place of QEMU.
 ASK = "command.run(['qemu-system-x86_64'], 'a tool')"
-
-
-@pytest.mark.parametrize(
-    "number, code",
-    [*((each, BOOT) for each in STOPS), (signal.SIGKILL, BOOT), (signal.SIGKILL, ASK)],
-)
-def test_no_child_outlives_the_run(
-    qemu: Callable[[str], None], tmp_path: Path, number: int, code: str
-) -> None:
-    qemu(HANG)
-    child = subprocess.Popen(
-        [sys.executable, "-B", "-c", RUN.format(code).replace("LOG", f"{tmp_path}/log")],
-        cwd=folders.ROOT,
-        text=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        # A background job of a shell, or one under nohup, ignores them.
-        preexec_fn=lambda: [signal.signal(each, signal.SIG_DFL) for each in STOPS],
-    )
-    for _ in range(100):
-        if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
-            break
-        time.sleep(0.1)
-    child.send_signal(number)
-    _, told = child.communicate(timeout=20)
-    interrupted = "error: interrupted (boot 1/4); partial results were discarded, run it again\n"
-    found = (child.returncode, told)
-    assert found == ((130, interrupted) if number in STOPS else (-9, ""))
-    assert gone(tmp_path / "pid")

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.core import command, debian, errors, options
+from harness.core import command, errors, options
 from harness.kernel import source
 
 
@@ -31,31 +31,6 @@ def test_linux_is_a_partial_clone(toy_options: options.Options, toy: Path, tmp_p
     with pytest.raises(errors.UserError, match=f"^LINUX={clone} is a partial clone"):
         source.prepare_source(dataclasses.replace(toy_options, linux=clone))
     assert sorted(clone.rglob("*")) == before
-
-
-def test_changed_base_is_noticed(toy_options: options.Options) -> None:
-    base = source.prepare_source(toy_options) / "base"
-    for change in ((base / "mm.c").unlink, lambda: (base / "mm.c").write_text("mine\n")):
-        change()
-        with pytest.raises(errors.UserError, match="1 changed or missing files, such as mm.c: run"):
-            source.prepare_source(toy_options)
-    command.git(base, "checkout", "-q", "-f", "base")
-    assert source.prepare_source(toy_options) / "base" == base
-
-
-def test_tag_is_fetched_where_debian_has_no_package(
-    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def gone() -> None:
-        raise debian.NotOffered("apt's sources list no Debian archive")
-
-    monkeypatch.setattr(debian, "list_archives", gone)
-    monkeypatch.setattr(source, "UPSTREAM", f"file://{toy}")
-    command.git(toy, "tag", "v7.3.4", "v7.3-rc7")
-    chosen = options.read_options({"BUILD": str(tmp_path)})
-    base = source.prepare_source(chosen) / "base"
-    tag = command.git(toy, "rev-parse", "v7.3-rc7^{}")
-    assert command.git(base, "rev-list", "base") == tag and (base / "mm.c").exists()
 
 
 def test_package_is_what_git_would_add(
