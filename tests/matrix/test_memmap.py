@@ -22,10 +22,10 @@ FAULTS = read_faults("memmap")
 # What each configuration is there for: bytes of struct page, and what compound_info holds.
 LAYOUT = {"pointer": (64, "pointer"), "page80": (80, "pointer"), "arm64": (64, "pointer")}
 # The other configurations and faults run in make test-all only.
-SHORT = ("debian", "pointer")
+SHORT = ("debian",)
 QUICK = (
-    *("fill.skipped-tail", "fill.wrong-template", "fill.stale-compound-info"),
-    *("fill.section-past-the-end", "bind.entry-too-few", "bind.reference-too-many"),
+    *("fill.skipped-tail", "fill.wrong-template", "fill.section-past-the-end"),
+    *("bind.entry-too-few", "bind.reference-too-many"),
     *("bind.freed-before-cleared", "bind.no-flush", "bind.page-not-verified"),
     *("bind.block-kept-after-failure", "deferred.wrong-refcount"),
     *("deferred.own-next-link-copied", "deferred.page-too-many"),

@@ -15,6 +15,8 @@ from harness.link.program import MEMMAP
 from harness.link.race import run_races
 from support import Builder, replay
 
+pytestmark = pytest.mark.full
+
 ORDER = ["base", "series", "fallback", "peer", "bound"]
 Build = Callable[[Path], Path]
 Write = Callable[..., Path]
@@ -63,7 +65,6 @@ def test_series_as_peer(
         assert [*result["runs"][0]["samples"]] == ORDER
 
 
-@pytest.mark.full
 def test_fault_of_the_peer_is_told(
     build_with: Build, write_patch: Write, builder: Builder, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -81,7 +82,6 @@ def test_fault_of_the_peer_is_told(
     assert "note: peer: memmap_init_zone_device() has no MOVNTI" in capsys.readouterr().out
 
 
-@pytest.mark.full
 def test_peer_that_does_not_compile(build_with: Build, write_patch: Write) -> None:
     where = write_patch("mm/mm_init.c", "page->zone_device_data = NULL;", "page->gone = NULL;")
     with pytest.raises(UserError) as caught:
@@ -91,7 +91,6 @@ def test_peer_that_does_not_compile(build_with: Build, write_patch: Write) -> No
     assert str(caught.value).endswith(": correct it, or leave PEER out")
 
 
-@pytest.mark.full
 def test_struct_page_of_another_size(build_with: Build, write_patch: Write) -> None:
     old = "} _struct_page_alignment;"
     made = build_with(
