@@ -49,7 +49,6 @@ BINDS = {
     "1 GiB, in RAM": "bind:64:o18:ram",
 }
 IN_RAM = {name.removesuffix(", in RAM"): row for name, row in [*BINDS.items()][1:]}
-LARGE = {name: IN_RAM[name] for name in ("2 MiB", "1 GiB")}
 
 
 def find(row: str, step: str = "") -> Result | None:
@@ -73,13 +72,12 @@ def tell_ratio(result: Result, over: str, under: str) -> str:
 
 
 def tell_figure(row: str, figure: str, cost: Callable[[Result, str], float] = find_cost) -> str:
-    """Return a FIGURE of a row; - if it was not run."""
+    """Return a FIGURE of a row, which was run."""
     if ">" in figure:
         return " -> ".join(tell_figure(row, one) for one in figure.split(">"))
     name, _, step = figure.partition("@")
     what, _, runner = name.rpartition(":")
-    if not (result := find(row, step)):
-        return "-"
+    result = need(row, step)
     if "/" in runner:
         return tell_ratio(result, *runner.split("/"))
     if what in PARTS:
@@ -135,13 +133,17 @@ def list_reserved() -> list[Row]:
 
 
 def list_hotplug() -> list[Row]:
+    """Return the costs of all blocks and sizes; - where one was not run."""
     rows: list[Row] = [("", "", *SIZES)]
-    for told in ("online, 128 MiB", "online, 256 MiB", "online, 2 GiB", "offline, 128 MiB",
-                 "offline, 2 GiB"):  # fmt: skip
-        what, size = told.split(", ")
-        named = {name: f"{what}:{gib}:{BLOCKS[size]}" for name, gib in SIZES.items()}
-        _, base, series = turn(make_grid("|7.3.4|series", named, "base series"))
-        rows += [(told, *base), ("", *series)]
+    for what, names in (("online", [*BLOCKS]), ("offline", ["128 MiB", "2 GiB"])):
+        for name in names:
+            sizes = [f"{what}:{gib}:{BLOCKS[name]}" for gib in SIZES.values()]
+            for runner, told in (
+                ("base", (f"{what}, {name}", "7.3.4")),
+                ("series", ("", "series")),
+            ):
+                cells = (tell_figure(row, runner) if find(row) else "-" for row in sizes)
+                rows.append((*told, *cells))
     return rows
 
 
@@ -269,7 +271,7 @@ def list_mails() -> tuple[tuple[str, list[Row]], ...]:
             "vmemmap/0006-*",
             make_grid(
                 "|map|unmap|locks",
-                LARGE,
+                {name: IN_RAM[name] for name in ("2 MiB", "1 GiB")},
                 " ".join(
                     f"{one}:{batched}>{one}:peer@vmemmap-6" for one in ("map", "unmap", "locks")
                 ),
