@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """QEMU: whether it has KVM, and each way in which a guest can fail."""
 
-import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -77,18 +76,3 @@ def test_kvm_is_used_where_a_probe_boot_works(
     assert choose("a", works, True, ACCEL="tcg") == "tcg"
     assert choose("b", HANG, True) == "tcg" and gone(tmp_path / "pid")
     assert choose("b", works, True) == "tcg"
-
-
-RUN = """
-from pathlib import Path
-from harness.core import command, progress, stages
-from harness.kernel.images import Kernel
-from harness.vm.guest import Guest, boot_guest
-guest = Guest(Kernel("base", "", Path("bzImage")), Path("i"), "tcg")
-progress.announce("boot 1/4")
-stages.run_program(lambda: {})
-"""
-BOOT = "boot_guest(guest, Path('LOG'), lambda _: None, 600)"
-STOPS = (signal.SIGINT, signal.SIGHUP)
-# Any other tool, in the place of QEMU.
-ASK = "command.run(['qemu-system-x86_64'], 'a tool')"

@@ -76,9 +76,25 @@ def test_form(prepare: Prepare, proposal: Path, toy: Path, form: str) -> None:
     assert is_head(prepare(named), toy)
 
 
+def test_commit(prepare: Prepare, toy: Path) -> None:
+    """A branch of the clone, or what the base has, which another peer replaces."""
+    assert is_head(prepare("main"), toy)
+    assert (prepare("base", linux=None) / "mm/mm_init.c").read_text() == CODE
+
+
 def test_names_nothing(prepare: Prepare, toy: Path) -> None:
     with pytest.raises(
         errors.UserError,
         match=f"PEER=nowhere is not a folder of patches, an mbox or a commit of LINUX={toy}: name",
     ):
         prepare("nowhere")
+
+
+def test_no_such_function(prepare: Prepare, toy: Path) -> None:
+    (toy / "mm/mm_init.c").write_text("int x;\n")
+    command.git(toy, "commit", "-q", "-a", "-m", "mm: drop it")
+    with pytest.raises(
+        errors.UserError,
+        match=r"PEER=HEAD has no memmap_init_zone_device\(\) in mm/mm_init.c: name a kernel",
+    ):
+        prepare("HEAD")

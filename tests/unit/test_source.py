@@ -33,6 +33,16 @@ def test_linux_is_a_partial_clone(toy_options: options.Options, toy: Path, tmp_p
     assert sorted(clone.rglob("*")) == before
 
 
+def test_changed_base_is_noticed(toy_options: options.Options) -> None:
+    base = source.prepare_source(toy_options) / "base"
+    for change in ((base / "mm.c").unlink, lambda: (base / "mm.c").write_text("mine\n")):
+        change()
+        with pytest.raises(errors.UserError, match="1 changed or missing files, such as mm.c: run"):
+            source.prepare_source(toy_options)
+    command.git(base, "checkout", "-q", "-f", "base")
+    assert source.prepare_source(toy_options) / "base" == base
+
+
 def test_package_is_what_git_would_add(
     tmp_path: Path, toy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
