@@ -76,6 +76,8 @@ DEBIAN = KernelConfig(
     debian=True,
 )
 HUGETLB = "HUGETLBFS HUGETLB_PAGE HUGETLB_PAGE_OPTIMIZE_VMEMMAP"
+# Without these, the kernel streams no folio, and the program copy compares how it does.
+DEMOTION = turn_on("NUMA_MIGRATION MEMORY_FAILURE X86_MCE")
 
 
 def vary(name: str, *lines: str, **more: Any) -> KernelConfig:
@@ -91,7 +93,7 @@ CONFIGS = {
     config.name: config
     for config in (
         DEBIAN,
-        vary("default"),
+        vary("default", *DEMOTION),
         # Static keys are variables, so that check_pages= can be switched on.
         vary("keys"),
         # compound_info holds the head's address, not a mask.
@@ -105,7 +107,7 @@ CONFIGS = {
             *turn_on("EXPERT VM_EVENT_COUNTERS"),
             *turn_off("ZONE_DMA"),
         ),
-        vary("debug", *turn_on("DEBUG_VM DEBUG_VM_PGFLAGS")),
+        vary("debug", *turn_on("DEBUG_VM DEBUG_VM_PGFLAGS"), *DEMOTION),
         vary("trace", *turn_on("DEBUG_PAGE_REF"), fragments=(*MEASURED.fragments, "tracers")),
         # Pageblocks as large as the blocks that are freed, and no ZONE_DEVICE.
         vary(
@@ -113,7 +115,7 @@ CONFIGS = {
             *turn_on("NUMA MEMORY_HOTPLUG DEFERRED_STRUCT_PAGE_INIT"),
             fragments=("common", "fortify"),
         ),
-        vary("clang", tools=Toolchain(llvm=LLVM)),
+        vary("clang", *DEMOTION, tools=Toolchain(llvm=LLVM)),
         KernelConfig(
             "arm64",
             ("common", "zone_device", "fortify"),
