@@ -265,9 +265,11 @@ static void empty_sections(const struct memmap_case *c)
 	unsigned long nr = DIV_ROUND_UP(c->nr_pages, PAGES_PER_SECTION);
 	unsigned char *usage = __va(PFN_PHYS(pfn));
 
-	/* So the kernel keeps it. */
-	for (i = 0; i < PFN_UP(nr * USAGE_SIZE); i++)
+	/* So the kernel keeps it; an earlier case may have used these struct pages. */
+	for (i = 0; i < PFN_UP(nr * USAGE_SIZE); i++) {
+		__init_single_page(pfn_to_page(pfn + i), pfn + i, ZONE_NORMAL, 0);
 		SetPageReserved(pfn_to_page(pfn + i));
+	}
 	memset(usage, 0, nr * USAGE_SIZE);
 	for (i = 0; i < nr; i++) {
 		struct mem_section *section = __nr_to_section(i + pfn_to_section_nr(c->start_pfn));
