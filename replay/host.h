@@ -86,8 +86,8 @@ void boot_kernels(void);
 extern char boot_returns[], boot_reason[], boot_features[];
 /* Dies if the CPU's kernel does what this program cannot imitate. */
 void need_imitation(void);
-/* Turns the jumps of a static key. */
-void set_key(const void *key, bool on);
+/* Sets a static key, and turns its jumps. */
+void set_key(void *key, bool on);
 
 /* threads.c: the workers that run the kernels' works */
 void threads_start(unsigned int nr);

@@ -34,7 +34,7 @@ struct replay_layout {
 	unsigned int can_check;		/* check_pages can be switched on */
 	/* Whether compound_info holds a mask. */
 	bool (*has_mask)(void);
-	const void *init_on_alloc;	/* its static key, where it is one */
+	void *init_on_alloc;		/* its static key, where there is an allocator */
 };
 
 /* One kernel: the start of a struct of the program's own. */

@@ -87,7 +87,7 @@ struct memmap_case make_case(enum memmap_what what, unsigned long nr_pages, unsi
 
 void set_init_on_alloc(bool on)
 {
-	for (unsigned int i = 0; i < nr_kernels; i++)
+	for (unsigned int i = 0; i < nr_kernels && layout->init_on_alloc; i++)
 		set_key(kernels[i].side->layout->init_on_alloc, on);
 }
 
