@@ -7,6 +7,7 @@ import functools
 import os
 import shutil
 import subprocess
+import threading
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,7 +27,7 @@ from harness.kernel import images
 from harness.kernel.config import BOOTED, MEASURED, KernelConfig
 from harness.kernel.source import fetch_config
 from harness.kernel.topics import SERIES, list_files, list_topics
-from harness.kernel.tree import apply_series
+from harness.kernel.tree import Trees, apply_series
 from harness.link.program import CONFIGS, Objects, Program, mutate_object
 from harness.vm.accel import choose_accel
 from harness.vm.console import Times
@@ -51,9 +52,14 @@ def need_machine(arch: str) -> None:
     need([file for file in files if not shutil.which(file, os.F_OK)])
 
 
-# In one run, each is built once.
-build_program = functools.cache(Program.build)
+# In one run, each is built once, by one thread at a time.
+LOCK = threading.RLock()
 build_pair = functools.cache(Program.build_pair)
+
+
+@functools.cache
+def build_program(program: Program, options: Options, trees: Trees, name: str) -> Path:
+    return program.build(options, trees, name, pair=build_pair(program, options, trees, name))
 
 
 class Builder:
@@ -83,11 +89,13 @@ class Builder:
 
     def program(self, program: Program, name: str = "") -> Path:
         self.need_config(name)
-        return build_program(program, self.options, self.trees, name)
+        with LOCK:
+            return build_program(program, self.options, self.trees, name)
 
     def pair(self, program: Program, name: str = "") -> tuple[Objects, Objects]:
         self.need_config(name)
-        return build_pair(program, self.options, self.trees, name)
+        with LOCK:
+            return build_pair(program, self.options, self.trees, name)
 
     def rebind(
         self, name: str, options: Options, config: KernelConfig | None = None
@@ -138,8 +146,9 @@ class Builder:
         return told[0]
 
     def mutant(self, program: Program, name: str, fault: Fault) -> Path:
-        kernels = self.pair(program, fault.get("config", ""))
-        return program.build_mutant(*kernels, name, fault)
+        config = fault.get("config", "")
+        self.program(program, config)
+        return program.build_mutant(*self.pair(program, config), name, fault)
 
     def mutated(self, program: Program, name: str, fault: Fault) -> Path:
         """Compile the object of the series that has a fault."""

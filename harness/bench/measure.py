@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.bench.report import format_table, name_how
+from harness.bench.report import format_table
 from harness.core import Options, announce, run_stage, say
 from harness.core.cache import remove, replace
 from harness.core.cpu import describe_cpu
@@ -93,7 +93,6 @@ def run_bench(options: Options) -> Path:
             "date": time.strftime("%Y-%m-%d"),
             "arch": options.arch,
             "accelerator": accel,
-            "times": name_how(accel),
             "cpu": describe_cpu(),
             "qemu": qemu,
             "gib": options.gib,

@@ -57,10 +57,9 @@ def name_how(accelerator: str) -> str:
 def make_label(samples: dict[str, Any]) -> str:
     """Return the line that belongs to every figure: what was measured, where and when."""
     release = samples["boots"][0]["release"].partition("-base")[0]
-    arch = f"{samples['arch']} " if "arch" in samples else ""
     accel = samples["accelerator"]
     return (
-        f"{samples['gib']} GiB, {arch}kernel {release}, {name_how(accel)}: "
+        f"{samples['gib']} GiB, {samples['arch']} kernel {release}, {name_how(accel)}: "
         f"{accel.upper()} (QEMU {samples['qemu']}) on {samples['cpu']}, {samples['date']}, "
         f"{len(samples['boots']) // 2} boots x {samples['rebinds']} rebinds per kernel"
     )

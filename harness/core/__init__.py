@@ -3,11 +3,11 @@
 
 from harness.core.command import compile_program, git, make_environment, run, spawn
 from harness.core.errors import UserError
-from harness.core.folders import MARKER, ROOT, check_path, lock_build, need_disk
+from harness.core.folders import ROOT, lock_build, need_disk
 from harness.core.options import Options, read_options
 from harness.core.progress import announce, say
 from harness.core.stages import run_program, run_stage
 
-__all__ = ["MARKER", "ROOT", "Options", "UserError", "announce", "check_path", "compile_program"]
-__all__ += ["git", "lock_build", "make_environment", "need_disk", "read_options", "run"]
-__all__ += ["run_program", "run_stage", "say", "spawn"]
+__all__ = ["ROOT", "Options", "UserError", "announce", "compile_program", "git", "lock_build"]
+__all__ += ["make_environment", "need_disk", "read_options", "run", "run_program", "run_stage"]
+__all__ += ["say", "spawn"]

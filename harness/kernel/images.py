@@ -34,6 +34,10 @@ class Kernel:
     image: Path
     arch: str = "x86_64"
 
+    def find_objects(self) -> Path:
+        """Return the folder with the objects that the image was linked from."""
+        return self.image.parents[2] / "objects" / self.name
+
     def pack_modules(self) -> dict[str, bytes]:
         modules = self.image.parent.glob("*.ko")
         return {f"lib/modules/{self.release}/{one.name}": one.read_bytes() for one in modules}

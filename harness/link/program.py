@@ -248,19 +248,20 @@ class Program:
         self,
         kernel: Objects,
         name: str,
-        as_name: str = "",
+        folder: Path | None = None,
         changed: Mapping[str, Path] | None = None,
     ) -> Path:
-        """Link the shim and the parts of a kernel, some of them changed, to NAME.o.
+        """Link the shim and the parts of a kernel, some of them changed, to an object in folder.
 
-        Of its symbols only AS_NAME_side, or else NAME_side, is visible, and what is imported.
+        Of its symbols only NAME_side is visible, and what is imported.
         """
-        name = f"{self.name}-{name}"
+        side, name = name, f"{self.name}-{name}"
+        folder = folder or kernel.out
         objects = [kernel.out / f"{self.name}-shim.o"]
         for part in self.list_parts(kernel.config):
             source = (changed or {}).get(part, kernel.out / f"{part}.o")
             if words := self.words.get(part):
-                called = kernel.out / f"{name}.{Path(part).name}.o"
+                called = folder / f"{name}.{Path(part).name}.o"
                 kernel.copy_object(source, called, *words)
                 source = called
             objects.append(source)
@@ -271,12 +272,11 @@ class Program:
         } - {*objects}:
             kernel.make(*(str(one.relative_to(kernel.out)) for one in routines))
             objects += sorted(routines)
-        whole, made = (kernel.out / f"{name}{kind}.o" for kind in (".whole", ""))
+        whole, made = (folder / f"{name}{kind}.o" for kind in (".whole", ""))
         run([kernel.tool("ld"), "-r", "-o", whole, *objects], f"linking {name}")
         dropped = [f"--remove-section={section}" for section in DROPPED]
         kernel.copy_object(whole, made, f"--keep-global-symbol={EXPORTED}", *RENAMED, *dropped)
         kernel.copy_object(made, made, "--prefix-symbols=k_")
-        side = as_name or name.removeprefix(f"{self.name}-")
         imported = [f"--redefine-sym=k_{symbol}={symbol}" for symbol in self.imported]
         kernel.copy_object(made, made, f"--redefine-sym=k_{EXPORTED}={side}_side", *imported)
         return made
@@ -284,22 +284,36 @@ class Program:
     def build_mutant(
         self, before: Objects, after: Objects, name: str, mutation: Mapping[str, Any]
     ) -> Path:
-        """Return a program whose series has a mutation; see mutate_object()."""
+        """Return a program whose series has a mutation; see mutate_object().
+
+        build() has linked the base, and compiled the host's half.
+        """
         # A change of a header is seen in the object of its C file.
         part = mutation.get("file", f"{MAIN}.c").rpartition(".")[0]
-        changed = {part: mutate_object(after, name, mutation)}
-        mutant = self.link_side(after, "mutant", "series", changed)
-        sides = [self.link_side(before, "base"), mutant]
-        return self.link_program(after, sides, after.out / f"{self.name}-{name}")
+        source = mutate_object(after, name, mutation)
+        folder = source.parent
+        mutant = self.link_side(after, "series", folder, {part: source})
+        sides = [before.out / f"{self.name}-base.o", mutant]
+        made = self.link_program(after, sides, folder / self.name)
+        for each in folder.glob("*.o"):
+            each.unlink()
+        return made
 
     def build(
-        self, options: Options, trees: Trees, name: str = "", peer: Path | None = None
+        self,
+        options: Options,
+        trees: Trees,
+        name: str = "",
+        peer: Path | None = None,
+        pair: tuple[Objects, Objects] | None = None,
     ) -> Path:
         """Return the program of the trees in configuration NAME, built anew where needed.
 
-        Raises UserError when a tree does not compile.
+        pair are the objects of both, if they are built. Raises UserError when a tree does not
+        compile.
         """
-        before, after = self.build_pair(options, trees, name)
+        before, after = pair or self.build_pair(options, trees, name)
+        self.compile_host(after)
         sides = [self.link_side(before, "base"), self.link_side(after, "series")]
         if self.fallback and after.config.tools.architecture is X86_64:
             flags = ["-include", str(REPLAY / "fallback.h")]
@@ -318,6 +332,12 @@ class Program:
         facts["peer"] = git(peer, "rev-parse", "HEAD^{tree}")
         return self.link_program(after, sides, after.out / f"{self.name}-peer", facts)
 
+    def compile_host(self, kernel: Objects) -> None:
+        own = {*self.folder.glob("*.c")} - {self.folder / "shim.c"}
+        sources = sorted([*REPLAY.glob("*.c"), *own])
+        words = (kernel.tool("gcc"), *FLAGS, "-r", "-o", kernel.out / f"{self.name}-host.o")
+        run([*words, *sources], "compiling the host's half")
+
     def link_program(
         self,
         kernel: Objects,
@@ -325,19 +345,21 @@ class Program:
         made: Path,
         facts: Mapping[str, str] | None = None,
     ) -> Path:
-        """Link the kernels with the host's half; made appears only when it is whole."""
+        """Link the kernels with the host's half; made appears only when it is whole.
+
+        compile_host() has made that half.
+        """
         symbols = sorted(kernel.list_undefined(sides) - {*self.imported})
         names = ", ".join(symbol.removeprefix("k_") for symbol in symbols)
-        assembly, part = made.with_suffix(".S"), made.with_suffix(".tmp")
+        assembly, part = (made.with_name(f"{made.name}{kind}") for kind in (".S", ".tmp"))
         told = json.dumps(facts or {}).strip("{}")
         text = GENERATED.format(
             symbols=", ".join(symbols), names=names, facts=json.dumps(told + ", " * bool(told))
         )
         assembly.write_text(text)
-        own = {*self.folder.glob("*.c")} - {self.folder / "shim.c"}
-        sources = sorted([*REPLAY.glob("*.c"), *own])
-        gcc = [kernel.tool("gcc"), *FLAGS]
-        run([*gcc, *STRIP, "-o", part, *sources, assembly, *sides], "linking the program")
+        host = kernel.out / f"{self.name}-host.o"
+        words = (kernel.tool("gcc"), *FLAGS, *STRIP, "-o", part, host, assembly)
+        run([*words, *sides], "linking the program")
         return part.rename(made)
 
 

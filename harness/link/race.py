@@ -24,7 +24,6 @@ from harness.link.program import CONFIGS, COPY, MEMMAP, Program
 from report.rows import format_samples
 from report.samples import Samples, merge_runs
 
-Words = Sequence[str]
 PLAIN = "returns=plain"
 
 

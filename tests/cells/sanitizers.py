@@ -72,8 +72,7 @@ def list_functions(kernel: Kernel, trees: Trees) -> frozenset[str]:
 
     Raises UserError when the build folder has no such object.
     """
-    # build/kernels/NAME-KEY/image was linked from the objects under build/objects/NAME.
-    objects = kernel.image.parents[2] / "objects" / kernel.name
+    objects = kernel.find_objects()
     files = [(objects / name).with_suffix(".o") for name in list_touched(trees)]
     told = run(["nm", "--defined-only", *filter(Path.exists, files)], f"nm in {objects}")
     return frozenset(match[1] for match in re.finditer(r" [TtWw] (\S+)$", told, re.M))

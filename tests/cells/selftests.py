@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Programs of the kernel's selftests, which others wrote: guest/peers and its kin run them.
 
-They are built by the kernel's own Makefile, from the tree that is tested.
+They are built by the kernel's own Makefile, from the tree of the series, for the base, too.
 """
 
 from pathlib import Path

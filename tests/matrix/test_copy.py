@@ -3,6 +3,7 @@
 
 import os
 import subprocess
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from harness.kernel.toolchain import compile_like_mm_init
 from harness.link.program import COPY, mutate_object
 from harness.link.race import run_races
 from report.rows import format_samples
-from support import Builder, choose, read_faults, replay
+from support import Builder, choose, read_faults, replay, start_all
 
 FAULTS = read_faults("copy")
 # The others run in make test-all only.
@@ -31,6 +32,7 @@ def list_features() -> list[str]:
 
 def check_fault(builder: Builder, folder: Path, fault: str) -> "subprocess.CompletedProcess[str]":
     """Compare in a program whose series has another memcpy_nt()."""
+    builder.program(COPY)
     before, after = builder.pair(COPY)
     header, made = folder / "fault.h", after.out / "copy-shim.o"
     header.write_text(f"{FAULT}{fault}\n")
@@ -38,11 +40,11 @@ def check_fault(builder: Builder, folder: Path, fault: str) -> "subprocess.Compl
     shim = COPY.folder / "shim.c"
     try:
         compile_like_mm_init(after.out, shim, made, *flags, "-include", str(header))
-        mutant = COPY.link_side(after, "mutant", "series")
+        mutant = COPY.link_side(after, "series", folder)
     finally:
         compile_like_mm_init(after.out, shim, made, *flags)
-    sides = [COPY.link_side(before, "base"), mutant]
-    return replay(COPY.link_program(after, sides, after.out / "fault"), "check", "2000")
+    sides = [before.out / "copy-base.o", mutant]
+    return replay(COPY.link_program(after, sides, folder / "copy"), "check", "2000")
 
 
 @pytest.mark.parametrize("name", choose(COPY.configs, ("debian",)))
@@ -69,15 +71,16 @@ def test_race(builder: Builder, tmp_path: Path) -> None:
         assert "the hypervisor took at most" in format_samples(samples)
 
 
-def test_wrong_word_is_found(builder: Builder) -> None:
+def test_wrong_word_is_found(builder: Builder, tmp_path: Path) -> None:
+    builder.program(COPY)
     edits = [["21:	movnti %r9,8(%rdi)\n", "21:	movnti %r8,8(%rdi)\n"]]
     before, after = builder.pair(COPY)
     # The base's routine is raced, so the base gets the fault.
     fault = {"file": f"{UNCACHED}.S", "edits": edits}
     changed = {UNCACHED: mutate_object(before, "word", fault)}
-    mutant = COPY.link_side(before, "mutant", "base", changed)
-    sides = [mutant, COPY.link_side(after, "series")]
-    done = replay(COPY.link_program(after, sides, after.out / "word"), "check")
+    mutant = COPY.link_side(before, "base", tmp_path, changed)
+    sides = [mutant, after.out / "copy-series.o"]
+    done = replay(COPY.link_program(after, sides, tmp_path / "copy"), "check")
     assert done.returncode == 1 and "DIFFERS copy_to_nontemporal: " in done.stdout
     assert "DIFFERS memcpy" not in done.stdout
 
@@ -112,10 +115,16 @@ def test_copies_are_drained(builder: Builder) -> None:
     assert done.stdout.count(": 0 of 2000 copies had") == done.stdout.count("\n") >= 2
 
 
+@pytest.fixture(scope="module")
+def mutants(builder: Builder, request: pytest.FixtureRequest) -> dict[str, "Future[Path]"]:
+    return start_all(
+        request, "test_fault_is_found", lambda name: builder.mutant(COPY, name, FAULTS[name])
+    )
+
+
 @pytest.mark.parametrize("name", choose(FAULTS, SHORT))
-def test_fault_is_found(builder: Builder, name: str) -> None:
-    fault = FAULTS[name]
-    made = builder.mutant(COPY, name, fault)
+def test_fault_is_found(mutants: dict[str, "Future[Path]"], name: str) -> None:
+    fault, made = FAULTS[name], mutants[name].result()
     if fault.get("seen_by") == "publish":
         need_two_cpus()
         assert not replay(made, "folios").returncode

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import subprocess
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from harness.link.drain import CHUNK, find_undrained
 from harness.link.program import ALONE, CONFIGS, MEMMAP
 from harness.link.race import RACES, run_races
 from report.rows import PARTS, format_samples
-from support import Builder, choose, compare, compare_all, read_faults, replay
+from support import Builder, choose, compare, compare_all, read_faults, replay, start_all
 
 FAULTS = read_faults("memmap")
 # What each configuration is there for: bytes of struct page, and what compound_info holds.
@@ -114,8 +115,8 @@ def test_fault_is_disassembled(builder: Builder, name: str) -> None:
     assert fault["says"] in find_undrained(builder.mutated(MEMMAP, name, fault), *DRAINED[what])
 
 
-def check_fault(builder: Builder, name: str, fault: Any) -> None:
-    what, made = name.partition(".")[0], builder.mutant(MEMMAP, name, fault)
+def check_fault(made: Path, name: str, fault: Any) -> None:
+    what = name.partition(".")[0]
     done = replay(made, "check", what, CASES.get(what, "60"))
     # A fault can make the kernel's code crash: that is 3.
     assert done.returncode in (1, 3), done.stdout + done.stderr
@@ -131,8 +132,7 @@ def check_fault(builder: Builder, name: str, fault: Any) -> None:
     assert again[0] == where and again[1].split(";")[0] == how.split(";")[0]
 
 
-def check_thread_fault(builder: Builder, name: str, fault: Any) -> None:
-    made = builder.mutant(MEMMAP, name, fault)
+def check_thread_fault(made: Path, name: str, fault: Any) -> None:
     # With many more threads than CPUs, some are late.
     settings = [fault.get("settings", "threads=16")] + ["beside=1"] * fault.get("beside", False)
     for words in settings:
@@ -146,10 +146,17 @@ def check_thread_fault(builder: Builder, name: str, fault: Any) -> None:
     assert not replay(made, "check", "fill", "300").returncode
 
 
+@pytest.fixture(scope="module")
+def mutants(builder: Builder, request: pytest.FixtureRequest) -> dict[str, "Future[Path]"]:
+    return start_all(
+        request, "test_fault_is_found", lambda name: builder.mutant(MEMMAP, name, FAULTS[name])
+    )
+
+
 @pytest.mark.parametrize("name", choose(FOUND, QUICK))
-def test_fault_is_found(builder: Builder, name: str) -> None:
+def test_fault_is_found(mutants: dict[str, "Future[Path]"], name: str) -> None:
     check = check_thread_fault if name.startswith("threads.") else check_fault
-    check(builder, name, FAULTS[name])
+    check(mutants[name].result(), name, FAULTS[name])
 
 
 def test_fault_that_fits_nowhere(builder: Builder) -> None:

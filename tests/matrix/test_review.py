@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The review's tools on the series with faults: each finds its own, and nothing else."""
+"""The review's tools on the series with faults: each finds its own, and nothing in the series."""
 
 import re
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ FOUND = {
 TOOLS = ("MAINTAINERS", "scripts", "tools")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def faulty(builder: Builder) -> Iterator[tree.Trees]:
     """The series, and a commit with a fault for each tool on top."""
     base = builder.trees.base
@@ -77,6 +77,7 @@ def test_maintainers(faulty: tree.Trees) -> None:
 @pytest.mark.full
 def test_objects(builder: Builder, faulty: tree.Trees) -> None:
     need([] if scripts.has_sparse(builder.trees.base) else ["a sparse that the kernel accepts"])
+    # For what runs behind it, too.
     command.git(faulty.series, "sparse-checkout", "disable")
     trees = tree.Trees(builder.trees.series, faulty.series)
     said = scripts.check_objects(builder.options, trees)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The patches in series/, as mail, as files and as commits on the base."""
+"""The patches in series/, as mail and as commits on the base; test_review.py has their files."""
 
 import shutil
 from concurrent.futures import Future
@@ -25,15 +25,6 @@ def said(builder: Builder, request: pytest.FixtureRequest) -> dict[Path, "Future
 @pytest.mark.parametrize("patch", PATCHES, ids=name_of)
 def test_checkpatch(patch: Path, said: dict[Path, "Future[list[str]]"]) -> None:
     assert said[patch].result() == []
-
-
-@pytest.mark.parametrize("tool", scripts.TOOLS)
-def test_touched_files(tool: str, builder: Builder) -> None:
-    assert scripts.check_files(builder.trees, tool) == []
-
-
-def test_maintainers(builder: Builder) -> None:
-    assert scripts.check_maintainers(builder.trees) == []
 
 
 def test_round_trip(builder: Builder, tmp_path: Path) -> None:

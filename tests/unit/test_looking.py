@@ -25,9 +25,10 @@ def test_list_is_what_pytest_collects() -> None:
 
 
 @pytest.mark.parametrize("target", ["help", "list", "config"])
-def test_looking_installs_nothing(target: str) -> None:
-    done = make(target, BUILD="/nowhere/to/build")
+def test_looking_installs_nothing(target: str, tmp_path: Path) -> None:
+    done = make(target, BUILD=str(tmp_path / "build"))
     assert done.returncode == 0 and len(done.stdout.splitlines()) > 30
+    assert [*tmp_path.iterdir()] == []
 
 
 @pytest.mark.parametrize(

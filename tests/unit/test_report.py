@@ -17,7 +17,7 @@ SAMPLES = json.loads((Path(__file__).parent / "fixtures/bench.json").read_text()
 def test_table() -> None:
     text = report.format_table(SAMPLES)
     assert (
-        "100 GiB, kernel 7.3.0-rc7, EMULATED: TCG (QEMU 7.2.22) on AMD EPYC, 2026-11-20, "
+        "100 GiB, x86_64 kernel 7.3.0-rc7, EMULATED: TCG (QEMU 7.2.22) on AMD EPYC, 2026-11-20, "
         "2 boots x 30 rebinds per kernel" in text
     )
     rows = [" ".join(line.split()) for line in text.splitlines()]

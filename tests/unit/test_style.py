@@ -27,6 +27,7 @@ MEANT = {
 SCRIPTS = {
     "guest": ("guest/*", [f"--exclude={','.join(MEANT)}"]),
     "host": ("harness/*.sh", []),
+    "probes": ("probes/*.sh", []),
     "ci": (".ci/run", []),
 }
 
