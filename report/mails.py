@@ -1,31 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Rows of the tables in patches and cover letters: the newest record, and what each patch gives.
-
-Most are grids, of rows of the programs and of what is told of each, a FIGURE:
-
-    base            ns per struct page of the base
-    peer@v11        the same of the peer in the file v11 of STEPS
-    base/series     their ratio
-    unmap:base      ms of a part of a bind, or what was counted in it
-    A>B             both, with an arrow between them
-"""
+"""Rows of the tables in patches and cover letters: the newest record, and what each patch gives."""
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 
 from report.rows import (
     NEWEST,
     PARTS,
-    RUNS,
-    STEPS,
-    find_cost,
+    find,
     find_seconds,
-    load,
-    name_size,
-    pick,
-    read_samples,
+    list_cpus,
+    make_grid,
+    make_pairs,
+    name_rows,
+    select_folios,
+    tell_figure,
 )
-from report.samples import Result, Row, find_mean, find_ratio, find_ratios, find_time
+from report.samples import Row, find_mean, find_ratios, find_time
 
 FILLS = {
     "0 (nd_pmem)": "fill:100",
@@ -51,54 +42,6 @@ BINDS = {
 IN_RAM = {name.removesuffix(", in RAM"): row for name, row in [*BINDS.items()][1:]}
 
 
-def find(row: str, step: str = "") -> Result | None:
-    """Return the result of a row as the CPU boots, in the newest record or in a step's file."""
-    results = read_samples(STEPS, step)["results"] if step else load(NEWEST)
-    return pick([one for one in results if one["returns"] != "plain"], row=row)
-
-
-def need(row: str, step: str = "") -> Result:
-    result = find(row, step)
-    assert result, f"{row} was not run ({step or RUNS[NEWEST]})"
-    return result
-
-
-def tell(number: float) -> str:
-    return f"{number:.2f}" if number < 100 else f"{number:.1f}"
-
-
-def tell_ratio(result: Result, over: str, under: str) -> str:
-    return find_ratio(result, over, under).split(" ")[0]
-
-
-def tell_figure(row: str, figure: str, cost: Callable[[Result, str], float] = find_cost) -> str:
-    """Return a FIGURE of a row, which was run."""
-    if ">" in figure:
-        return " -> ".join(tell_figure(row, one) for one in figure.split(">"))
-    name, _, step = figure.partition("@")
-    what, _, runner = name.rpartition(":")
-    result = need(row, step)
-    if "/" in runner:
-        return tell_ratio(result, *runner.split("/"))
-    if what in PARTS:
-        return f"{find_time(result, runner, what):.2f}"
-    # What is the same in all processes stands in their first, too.
-    return str(result["runs"][0][runner][what]) if what else tell(cost(result, runner))
-
-
-def make_grid(
-    head: str,
-    rows: Mapping[str, str],
-    figures: str,
-    cost: Callable[[Result, str], float] = find_cost,
-) -> list[Row]:
-    """Return a table with a line for each row, by its name; a bar parts the words of the head."""
-    made: list[Row] = [head.split("|")]
-    for name, row in rows.items():
-        made.append((name, *(tell_figure(row, figure, cost) for figure in figures.split())))
-    return made
-
-
 def turn(rows: Iterable[Row]) -> list[Row]:
     return [*zip(*rows, strict=True)]
 
@@ -113,8 +56,9 @@ def list_on_v11(*, patch: bool) -> list[Row]:
         cells = [tell_figure(row, figure) for figure in figures]
         # They are two programs. What ran in both relates them: the series.
         over, under = (
-            statistics.median(find_ratios(need(row, step), "peer", "series"))
+            statistics.median(find_ratios(result, "peer", "series"))
             for step in ("v11", "v11-and-on-v11")
+            if (result := find(row, step))
         )
         cells += [f"{over / under:.2f}x"] * (not patch)
         rows.append((name.partition(" (")[0] if patch else name, *cells))
@@ -123,12 +67,11 @@ def list_on_v11(*, patch: bool) -> list[Row]:
 
 def list_reserved() -> list[Row]:
     rows: list[Row] = [("CPU, returns", "reserved", "base", "series", "fill", "base / series")]
-    for cpu in RUNS:
-        for one in load(cpu):
-            if one["what"] == "reserved":
-                name = f"{cpu}, {'Safe RET' if one['returns'] == 'safe' else one['returns']}"
-                costs = (tell(find_cost(one, runner)) for runner in ("base", "series", "bound"))
-                rows.append((name, name_size(one), *costs, tell_ratio(one, "base", "series")))
+    for cpu, returns, _, size, *costs, ratio, _ in list_cpus(name_rows("reserved", (16, 64, 100)))[
+        1:
+    ]:
+        name = f"{cpu}, {'Safe RET' if returns == 'safe' else returns}"
+        rows.append((name, size, *costs, ratio.split(" ")[0]))
     return rows
 
 
@@ -162,16 +105,6 @@ def list_hotplug_steps() -> list[Row]:
     return turn(make_grid("|".join(["", *steps]), rows, " ".join(steps.values())))
 
 
-def list_binds() -> list[Row]:
-    rows: list[Row] = [("64 GiB", "", *PARTS, "before / after")]
-    for name, row in BINDS.items():
-        for when, runner in (("before", "base"), ("after", "series")):
-            cells = [tell_figure(row, f"{part}:{runner}") for part in PARTS]
-            cells.append(tell_figure(row, "base/series") * (when == "after"))
-            rows.append((name * (when == "before"), when, *cells))
-    return rows
-
-
 def list_counts() -> list[Row]:
     rows: list[Row] = [("64 GiB, in RAM", "", *IN_RAM)]
     for name, what in (("TLB flushes", "flushes"), ("locks", "locks")):
@@ -184,11 +117,7 @@ def list_demotion(*head: str, ratio: bool) -> list[Row]:
     """Return the us of a folio of 2 MiB, geometric means over the sizes of other data."""
     rows: list[Row] = [("", *head)]
     for zeroed in (1, 0):
-        found = [
-            one
-            for one in load(NEWEST, "demotion")
-            if one["order"] == 9 and one["other_kib"] and one["init_on_alloc"] == zeroed
-        ]
+        found = [one for one in select_folios(NEWEST, zeroed) if one["other_kib"]]
         cells = []
         for runner in ("base", "series"):
             pages = (find_time(one, runner, "copy") for one in found)
@@ -249,7 +178,15 @@ def list_mails() -> tuple[tuple[str, list[Row]], ...]:
         ("hotplug-memmap/0003-*", list_blocks("offline", "peer@hotplug-memmap-2", 3)),
         ("hotplug-memmap/0004-*", list_blocks("offline", "peer@hotplug-memmap-3", 4)),
         ("hotplug-memmap/0006-*", list_blocks("online", "peer@hotplug-memmap-4", 6)),
-        ("vmemmap/0000-*", list_binds()),
+        (
+            "vmemmap/0000-*",
+            make_pairs(
+                f"64 GiB||{'|'.join(PARTS)}|before / after",
+                BINDS,
+                " ".join(PARTS),
+                ("before", "after"),
+            ),
+        ),
         ("vmemmap/0000-*", list_counts()),
         (
             "vmemmap/0001-*",

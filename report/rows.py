@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Rows of cells from samples: one function for each kind of row.
+"""Tables, as rows of cells, from samples.
+
+A row of the program memmap has a name, such as bind:64:o9:ram, and of each is told a FIGURE:
+
+    base            what it took the base
+    peer@v11        the same of the peer in the file v11 of STEPS
+    base/series     their ratio
+    unmap:base      ms of a part of a bind, or what was counted in it
+    A>B             both, with an arrow between them
 
 RUNS names the folders of results/ that the pages and patches show.
 """
 
 import functools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from report.samples import (
     RESULTS,
@@ -35,7 +43,6 @@ NEWEST = "Zen 3"
 STEPS = "2026-11-27-zen-3-steps"
 # Li Zhe's v11 as the peer: folder and file.
 V11 = {"Zen 3": (STEPS, "v11"), "Zen 4": ("2026-11-25-zen-4-v11", "memmap")}
-SIZES = (64, 256, 1024)
 NAMES = {
     "fill": "fill",
     "bind": "bind and unbind",
@@ -87,6 +94,30 @@ def name_what(result: Result) -> str:
     return told + f", threads: {result['threads']}" * bool(result["threads"])
 
 
+def name_rows(what: str, sizes: Iterable[int], kinds: Iterable[str] = ("",)) -> list[str]:
+    """Return the names of rows of the program memmap, of each kind in each size in GiB."""
+    return [f"{what}:{gib}{kind}" for kind in kinds for gib in sizes]
+
+
+# What the pages show: of the largest device of each CPU, and for the newest by size.
+FILLS = name_rows("fill", (100,), ("", ":o9", ":o18", ":o9:ram"))
+BINDS = name_rows("bind", (8, 64, 100, 256, 1024), ("", ":o9", ":ram", ":o9:ram", ":o18:ram"))
+BOOT = [*name_rows("deferred", (8, 64, 100, 256, 1024)), *name_rows("reserved", (64, 100))]
+BLOCKS = [
+    *name_rows("online", (8, 64, 256, 1024), (":b128", ":b2048")),
+    *name_rows("offline", (8, 64, 256, 1024), (":b128", ":b2048", ":b128:used", ":b2048:used")),
+]
+
+
+def find(row: str, step: str = "", cpu: str = NEWEST, *, plain: bool = False) -> Result | None:
+    """Return the result of a row, with the CPU as it boots or with plain returns.
+
+    It is that of a CPU's record, or of a file of STEPS.
+    """
+    results = read_samples(STEPS, step)["results"] if step else load(cpu)
+    return pick([one for one in results if (one["returns"] == "plain") == plain], row=row)
+
+
 def find_seconds(result: Result, runner: str, what: str = "samples") -> float:
     """Return the seconds per TiB of memory; those of other results are a figure of their own."""
     return find_time(result, runner, what) / 1000 / (int(result["mib"]) / 2**20)
@@ -97,14 +128,65 @@ def find_cost(result: Result, runner: str) -> float:
     return find_time(result, runner) * 1e6 / int(result["written"])
 
 
+def tell(number: float) -> str:
+    return f"{number:.2f}" if number < 100 else f"{number:.1f}"
+
+
+def tell_ratio(result: Result, over: str, under: str) -> str:
+    """Return a ratio without its range."""
+    return find_ratio(result, over, under).split(" ")[0]
+
+
 def tell_pair(result: Result | None) -> str:
     """Return the seconds per TiB, today and with the series, and their ratio."""
     if not result:
         return "not run"
     today, now = (find_seconds(result, one) for one in ("base", "series"))
     # docs/results.md has the range.
-    gain, *_ = find_ratio(result, "base", "series").split(" ")
-    return f"{today:.2f} -> {now:.2f} s: {gain}"
+    return f"{today:.2f} -> {now:.2f} s: {tell_ratio(result, 'base', 'series')}"
+
+
+def tell_figure(row: str, figure: str, cost: Callable[[Result, str], float] = find_cost) -> str:
+    """Return a FIGURE of a row, which was run."""
+    if ">" in figure:
+        return " -> ".join(tell_figure(row, one) for one in figure.split(">"))
+    name, _, step = figure.partition("@")
+    what, _, runner = name.rpartition(":")
+    result = find(row, step)
+    assert result, f"{row} was not run ({step or RUNS[NEWEST]})"
+    if "/" in runner:
+        return tell_ratio(result, *runner.split("/"))
+    if what in PARTS:
+        return f"{find_time(result, runner, what):.2f}"
+    # What is the same in all processes stands in their first, too.
+    return str(result["runs"][0][runner][what]) if what else tell(cost(result, runner))
+
+
+def make_grid(
+    head: str,
+    rows: Mapping[str, str],
+    figures: str,
+    cost: Callable[[Result, str], float] = find_cost,
+) -> list[Row]:
+    """Return a table with a line for each row, by its name; a bar parts the words of the head."""
+    made: list[Row] = [head.split("|")]
+    for name, row in rows.items():
+        made.append((name, *(tell_figure(row, figure, cost) for figure in figures.split())))
+    return made
+
+
+def make_pairs(
+    head: str, rows: Mapping[str, str], figures: str, labels: Sequence[str]
+) -> list[Row]:
+    """Return a table with two lines for each row, of base and series, and at last their ratio."""
+    made: list[Row] = [head.split("|")]
+    for name, row in rows.items():
+        for label, runner in zip(labels, ("base", "series"), strict=True):
+            cells = (tell_figure(row, f"{figure}:{runner}") for figure in figures.split())
+            first = runner == "base"
+            ratio = "" if first else tell_figure(row, "base/series")
+            made.append((name * first, label, *cells, ratio))
+    return made
 
 
 def list_raced(results: Iterable[Result], *, by_page: bool = False) -> list[Row]:
@@ -119,147 +201,82 @@ def list_raced(results: Iterable[Result], *, by_page: bool = False) -> list[Row]
     return rows
 
 
-def select_shown(cpu: str, kinds: Sequence[str]) -> list[Result]:
-    """Return what a page shows of a CPU's results of these kinds, each once, by name and size.
-
-    Left out are fills that are next to nothing, blocks of 256 MiB and 1 GiB, and binds without
-    init_on_alloc; of a CPU that is not the newest, all sizes but the largest.
-    """
-    found = [
-        one
-        for one in load(cpu)
-        if one["what"] in kinds
-        and not one["threads"]
-        and not (one["what"] == "fill" and one["order"] == 18 and one["ram"])
-        and one.get("block_mib", 128) in (128, 2048)
-        and one.get("init_on_alloc", 1)
-    ]
-    if cpu != NEWEST:
-        found = [one for one in found if one["mib"] == max(each["mib"] for each in found)]
-    once: dict[tuple[bool, int, str, int], Result] = {}
-    for one in found:
-        plain, kind = one["returns"] == "plain", kinds.index(one["what"])
-        once.setdefault((plain, kind, name_what(one), one["mib"]), one)
-    return [once[key] for key in sorted(once)]
-
-
-def list_cpus(*kinds: str, by_page: bool = True, mib: int = 0) -> list[Row]:
-    """Return the rows of list_raced() for what CPUs have of some kinds, with the CPU before each.
-
-    With mib, they are those of this size.
-    """
-    rows: list[Row] = []
+def list_cpus(rows: Iterable[str], *, by_page: bool = True) -> list[Row]:
+    """Return the rows of list_raced() for what each CPU has of some rows, with the CPU before."""
+    rows, made = [*rows], list[Row]()
     for cpu in RUNS:
-        found = [one for one in select_shown(cpu, kinds) if mib in (0, one["mib"])]
-        head, *others = list_raced(found, by_page=by_page)
-        rows = rows or [("CPU", "returns", *head)]
-        rows += [(cpu, one["returns"], *row) for one, row in zip(found, others, strict=True)]
-    return rows
+        for plain in (False, True):
+            found = [one for row in rows if (one := find(row, cpu=cpu, plain=plain))]
+            head, *others = list_raced(found, by_page=by_page)
+            made = made or [("CPU", "returns", *head)]
+            made += [(cpu, one["returns"], *row) for one, row in zip(found, others, strict=True)]
+    return made
 
 
-GAINS: dict[str, dict[str, object]] = {
-    "bind and unbind: fsdax, memmap on the device": {"what": "bind", "order": 0, "ram": 0},
-    "bind and unbind: device-dax, 2 MiB, memmap in RAM, such as CXL": {
-        "what": "bind",
-        "order": 9,
-        "ram": 1,
-    },
-    "bring system RAM online, blocks of 128 MiB": {"what": "online", "block_mib": 128},
-    "bring system RAM online, blocks of 2 GiB": {"what": "online", "block_mib": 2048},
-    "take system RAM offline, blocks of 128 MiB": {
-        "what": "offline",
-        "block_mib": 128,
-        "used": 0,
-    },
-    "take system RAM offline, blocks of 2 GiB": {
-        "what": "offline",
-        "block_mib": 2048,
-        "used": 0,
-    },
-    "boot: memory that is initialised late (deferred), one thread": {
-        "what": "deferred",
-        "threads": 0,
-    },
+# What people wait for, and the row for it of each size.
+GAINS = {
+    "bind and unbind: fsdax, memmap on the device": "bind:{}",
+    "bind and unbind: device-dax, 2 MiB, memmap in RAM, such as CXL": "bind:{}:o9:ram",
+    "bring system RAM online, blocks of 128 MiB": "online:{}:b128",
+    "bring system RAM online, blocks of 2 GiB": "online:{}:b2048",
+    "take system RAM offline, blocks of 128 MiB": "offline:{}:b128",
+    "take system RAM offline, blocks of 2 GiB": "offline:{}:b2048",
+    "boot: memory that is initialised late (deferred), one thread": "deferred:{}",
 }
 
 
-def select_gain(results: Iterable[Result], gib: int, wanted: dict[str, object]) -> Result | None:
-    """Return the result of this size on a CPU as it boots, with init_on_alloc."""
-    zeroed = {"init_on_alloc": 1} if wanted["what"] == "bind" else {}
-    booted = [one for one in results if one["returns"] != "plain"]
-    return pick(booted, mib=gib << 10, **zeroed, **wanted)
-
-
 def list_gains() -> list[Row]:
-    """Return what people wait for on the newest CPU, in s per TiB, at sizes that were measured."""
-    rows: list[Row] = [("seconds of one core per TiB", *(f"{gib} GiB" for gib in SIZES))]
-    results = load(NEWEST)
-    for told, wanted in GAINS.items():
-        found = (select_gain(results, gib, wanted) for gib in SIZES)
-        rows.append((told, *map(tell_pair, found)))
-    return rows
-
-
-def list_parts(cpu: str = NEWEST) -> list[Row]:
-    """Return the parts of binds of 64 GiB on a CPU as it boots, and what they do."""
-    counts = ("flushes", "locks", "allocated")
-    rows: list[Row] = [
-        ("bind and unbind of 64 GiB", "", *(f"{part}, ms" for part in PARTS), *counts)
-    ]
-    seen = set()
-    for result in load(cpu):
-        name = name_what(result).partition(": ")[2]
-        unwanted = result["what"] != "bind" or result["returns"] == "plain" or name in seen
-        if unwanted or result["mib"] != 64 << 10:
-            continue
-        seen.add(name)
-        for kernel in ("base", "series"):
-            times = (f"{find_time(result, kernel, part):.2f}" for part in PARTS)
-            # What is the same in all processes stands in their first, too.
-            done = (str(result["runs"][0][kernel][what]) for what in counts)
-            rows.append((name, kernel, *times, *done))
+    """Return GAINS on the newest CPU as it boots, in s per TiB, at sizes that were measured."""
+    sizes = (64, 256, 1024)
+    rows: list[Row] = [("seconds of one core per TiB, of", *(f"{gib} GiB" for gib in sizes))]
+    for told, row in GAINS.items():
+        rows.append((told, *(tell_pair(find(row.format(gib))) for gib in sizes)))
     return rows
 
 
 def list_threads() -> list[Row]:
     """Return the wall clock of one and two threads, ms of base, series and fill, by CPU.
 
-    They are those of the largest memory of each kind that a CPU has. Left out are devices that have
-    their memmap, as the series has one thread for these.
+    Left out are devices that have their memmap, as the series has one thread for these.
     """
     runners = ("base", "series", "bound")
     rows: list[Row] = [("CPU", "what", "size", "base", "series", "fill", "base / series")]
     for cpu in RUNS:
-        pairs: dict[str, list[Result]] = {}
-        for one in load(cpu):
-            several = one["threads"] and (one["what"] == "deferred" or one["ram"])
-            if several and not (one["returns"] == "plain" and cpu == NEWEST):
-                pairs.setdefault(name_what(one).partition(", threads")[0], []).append(one)
-        for what, found in pairs.items():
-            largest = max(one["mib"] for one in found)
-            both = [one for one in found if one["mib"] == largest]
-            assert [one["threads"] for one in both] == [1, 2]
+        for row in (*name_rows("deferred", (64, 100)), "fill:100:o9:ram"):
+            names = (f"{row}:t{threads}" for threads in (1, 2))
+            both = [one for name in names
+                    if (one := find(name, cpu=cpu) or find(name, cpu=cpu, plain=True))]  # fmt: skip
+            if not both:
+                continue
+            what = name_what(both[0]).partition(", threads")[0]
             times = (
                 ", ".join(f"{find_time(one, runner):.0f}" for one in both) for runner in runners
             )
-            ratios = (find_ratio(one, "base", "series").split(" ")[0] for one in both)
+            ratios = (tell_ratio(one, "base", "series") for one in both)
             rows.append((cpu, what, name_size(both[0]), *times, ", ".join(ratios)))
     return rows
 
 
 def list_v11() -> list[Row]:
     """Return the ns per struct page of Li Zhe's v11 beside base and series, devices of 100 GiB."""
-    runners = ("base", "peer", "series", "bound")
     rows: list[Row] = [("CPU", "returns", "what", "base", "v11", "series", "fill", "v11 / series")]
     for cpu, (folder, file) in V11.items():
-        for one in read_samples(folder, file)["results"]:
-            # The fill of 1 GiB pages in RAM is next to nothing.
-            if one["mib"] != 100 << 10 or (one["order"] == 18 and one["ram"]):
-                continue
-            costs = (f"{find_cost(one, runner):.2f}" for runner in runners)
-            ratio = find_ratio(one, "peer", "series")
-            rows.append((cpu, one["returns"], name_what(one), *costs, ratio))
+        for row in FILLS:
+            one = pick(read_samples(folder, file)["results"], row=row)
+            assert one
+            costs = (
+                f"{find_cost(one, runner):.2f}" for runner in ("base", "peer", "series", "bound")
+            )
+            rows.append(
+                (cpu, one["returns"], name_what(one), *costs, find_ratio(one, "peer", "series"))
+            )
     return rows
+
+
+def select_folios(cpu: str, zeroed: int) -> list[Result]:
+    """Return the results of folios of 2 MiB with init_on_alloc=1 or 0."""
+    return [one for one in load(cpu, "demotion")
+            if one["order"] == 9 and one["init_on_alloc"] == zeroed]  # fmt: skip
 
 
 def list_demotion() -> list[Row]:
@@ -269,9 +286,8 @@ def list_demotion() -> list[Row]:
     """
     rows: list[Row] = [("CPU", "init_on_alloc", "copy", "other data is read", "copies are read")]
     for cpu in RUNS:
-        large = [one for one in load(cpu, "demotion") if one["order"] == 9]
         for zeroed in (1, 0):
-            some = [one for one in large if one["init_on_alloc"] == zeroed]
+            some = select_folios(cpu, zeroed)
             beside = [one for one in some if one["other_kib"]]
             if not some:
                 continue

@@ -17,11 +17,15 @@ from harness.core import ROOT, Options, UserError, run_stage, say
 from harness.kernel.export import COVER, is_rfc, read_subject
 from harness.kernel.topics import SERIES, list_files, list_topics
 from report import rows
-from report.mails import list_mails
+from report.mails import BINDS, list_mails
 from report.picture import draw_races
 from report.samples import RESULTS, Row, align_rows
 
 PICTURE = RESULTS / "orders.png"
+COUNTED = ("flushes", "locks", "allocated")
+# Binds of which docs/results.md shows the parts, by name.
+PARTED = {**BINDS, "order 0, in RAM, init_on_alloc=0": "bind:64:ram:keep"}
+PARTED["2 MiB, in RAM, init_on_alloc=0"] = "bind:64:o9:ram:keep"
 MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", re.S)
 
 
@@ -38,11 +42,16 @@ def list_markdown() -> dict[str, list[Row]]:
     """Return the tables of the pages, by the names in their comments."""
     return {
         "gain": rows.list_gains(),
-        "parts": rows.list_parts(),
-        "bind": rows.list_cpus("bind", by_page=False),
-        "fill": rows.list_cpus("fill", mib=100 << 10),
-        "boot": rows.list_cpus("deferred", "reserved"),
-        "blocks": rows.list_cpus("online", "offline"),
+        "parts": rows.make_pairs(
+            f"64 GiB||{', ms|'.join(rows.PARTS)}, ms|{'|'.join(COUNTED)}|base / series",
+            PARTED,
+            " ".join((*rows.PARTS, *COUNTED)),
+            ("base", "series"),
+        ),
+        "bind": rows.list_cpus(rows.BINDS, by_page=False),
+        "fill": rows.list_cpus(rows.FILLS),
+        "boot": rows.list_cpus(rows.BOOT),
+        "blocks": rows.list_cpus(rows.BLOCKS),
         "demotion": rows.list_demotion(),
         "isolated": rows.list_isolated(),
         "threads": rows.list_threads(),

@@ -21,7 +21,7 @@ from support import Builder, choose, compare, compare_all, read_faults, replay, 
 
 FAULTS = read_faults("memmap")
 # What each configuration is there for: bytes of struct page, and what compound_info holds.
-LAYOUT = {name: (64, "pointer") for name in ("pointer", "pageblock", "arm64")}
+LAYOUT = dict.fromkeys(("pointer", "pageblock", "arm64"), (64, "pointer"))
 LAYOUT["page80"] = (80, "pointer")
 # The other configurations and faults run in make test-all only.
 SHORT = ("debian",)
