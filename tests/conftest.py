@@ -36,6 +36,8 @@ def toy(tmp_path: Path) -> Path:
         "# SPDX\nVERSION = 7\nPATCHLEVEL = 3\nSUBLEVEL = 0\nEXTRAVERSION = -rc7\n"
     )
     (repository / "mm.c").write_text("".join(f"line {n};\n" for n in range(20)))
+    (repository / "mm").mkdir()
+    (repository / "mm/mm_init.c").write_text("void memmap_init_zone_device(void)\n{\n}\n")
     command.git(repository, "add", ".")
     command.git(repository, "commit", "-q", "-m", "base")
     command.git(repository, "tag", "v7.3-rc7")

@@ -7,13 +7,15 @@ from cells import boots, kunit
 from cells.compile import MEMMAP_TEST
 from harness.core import command
 from harness.kernel import tree
+from harness.kernel.images import build_kernel
 from support import Builder, need
+
+BOOT = boots.Boot(words=f"{kunit.RUN} {kunit.NODES}")
 
 
 def test_suites_in_the_vm(builder: Builder) -> None:
     """With KALLSYMS, memcpy_nt looks at fixups, too."""
-    boot = boots.Boot(words=f"{kunit.RUN} {kunit.NODES}")
-    _, log = builder.boot("series", "kunit", boot)
+    _, log = builder.boot("series", "kunit", BOOT)
     suites = [suite.name for suite in kunit.SUITES]
     assert kunit.parse_log(builder.trees.series, log, suites, "KUnit in the VM") > 0
 
@@ -23,7 +25,10 @@ def test_suites_in_the_vm(builder: Builder) -> None:
 def test_suites(builder: Builder, name: str) -> None:
     machine = kunit.KERNELS[name]
     need(machine.missing())
-    assert kunit.run_kunit(builder.options, builder.trees.series, machine) > 0
+    passed, log = kunit.run_kunit(builder.options, builder.trees.series, machine)
+    assert passed > 0
+    # Boot gives i386 its high memory, too.
+    assert (" HighMem " in log.read_text()) == (name == "i386")
 
 
 @pytest.mark.full
@@ -43,4 +48,6 @@ def test_memmap_of_base(builder: Builder) -> None:
     assert not command.git(
         step, "diff", "--name-only", "base", "--", "mm/mm_init.c", "mm/memremap.c", "include"
     )
-    assert kunit.run_kunit(builder.options, step, kunit.MEMMAP_ONLY) > 0
+    kernel = build_kernel(builder.options, "base", step, kunit.add_suites("memmap", [kunit.MEMMAP]))
+    _, log = boots.boot_once(builder.options, builder.trees.series, kernel, "kunit", BOOT)
+    assert kunit.parse_log(step, log, [kunit.MEMMAP.name], "KUnit of the base's memmap") > 0

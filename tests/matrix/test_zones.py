@@ -7,7 +7,7 @@ import pytest
 
 from cells import boots, kunit, zones
 from harness.kernel.config import MEASURED, KernelConfig
-from support import Builder, fail_if, need
+from support import Builder, fail_if
 
 REBOOTS = 20
 # CPUs and nodes of the guests in which base and series have to have the same memory.
@@ -40,13 +40,3 @@ def test_same_memory(builder: Builder, cpus: int, nodes: int) -> None:
     """Both without the suites, which take memory."""
     base, series = (count(builder, side, cpus, nodes, MEASURED) for side in ("base", "series"))
     fail_if(zones.compare_zones(base, series))
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("name", ["base", "series"])
-def test_highmem(builder: Builder, name: str) -> None:
-    """A kernel with 128 MiB of high memory boots; it has no deferred initialisation."""
-    need(kunit.HIGHMEM.missing())
-    assert kunit.run_kunit(builder.options, getattr(builder.trees, name), kunit.HIGHMEM)
-    [log] = builder.options.build.glob(f"kunit/*-highmem-{name}/test.log")
-    assert " HighMem " in log.read_text()
