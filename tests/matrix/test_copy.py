@@ -2,6 +2,7 @@
 """The program copy: every byte arrives, faults are told, a copy that is wrong is found."""
 
 import os
+import shutil
 import subprocess
 from concurrent.futures import Future
 from pathlib import Path
@@ -138,3 +139,5 @@ def test_fault_is_found(mutants: dict[str, "Future[Path]"], name: str) -> None:
         done = replay(made, "folios")
         assert "base" not in done.stdout + done.stderr
     assert done.returncode and fault["says"] in done.stdout + done.stderr
+    # What is not found stays, to be looked at.
+    shutil.rmtree(made.parent)

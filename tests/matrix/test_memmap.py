@@ -157,7 +157,10 @@ def mutants(builder: Builder, request: pytest.FixtureRequest) -> dict[str, "Futu
 @pytest.mark.parametrize("name", choose(FOUND, QUICK))
 def test_fault_is_found(mutants: dict[str, "Future[Path]"], name: str) -> None:
     check = check_thread_fault if name.startswith("threads.") else check_fault
-    check(mutants[name].result(), name, FAULTS[name])
+    made = mutants[name].result()
+    check(made, name, FAULTS[name])
+    # What is not found stays, to be looked at.
+    shutil.rmtree(made.parent)
 
 
 def test_fault_that_fits_nowhere(builder: Builder) -> None:
