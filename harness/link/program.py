@@ -142,7 +142,8 @@ class Objects:
         targets = [name for name in names if name not in self.made]
         if not targets:
             return
-        what = f"make {' '.join(targets)} ({self.config.name}, {self.tree.name})"
+        more = " and more" * bool(targets[1:])
+        what = f"make {targets[0]}{more} ({self.config.name}, {self.tree.name})"
         args = ("-s", *self.config.args, *targets)
         self.config.tools.make(self.options, self.tree, self.out, what, *args)
         self.made.update(targets)
