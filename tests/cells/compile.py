@@ -60,7 +60,7 @@ WIDE = "64BIT"
 # Deferred initialisation is in mm/mm_init.c too. It cannot be combined with KMSAN.
 DEFERRED = "DEFERRED_STRUCT_PAGE_INIT"
 # Of these two, every file that the series touches.
-whole = partial(target, architectures.X86_64, WIDE, DEFERRED)
+whole = partial(target, architectures.X86_64, WIDE, DEFERRED, "SYSFS", "HUGETLBFS")
 X86_64, CLANG = whole(), whole(name="x86_64-clang", llvm=architectures.LLVM)
 I386 = target(architectures.I386)
 UML = target(architectures.UML, WIDE)
