@@ -49,7 +49,6 @@ def find_archive(release: str) -> str:
 
 def remove_system(system: Path) -> None:
     assert f" {system}/" not in Path("/proc/self/mountinfo").read_text()
-    # It holds two kernel trees, and Python takes minutes for these on a busy machine.
     command.run(["rm", "-rf", "--one-file-system", system], "rm")
 
 
