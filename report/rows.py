@@ -99,14 +99,17 @@ def name_rows(what: str, sizes: Iterable[int], kinds: Iterable[str] = ("",)) -> 
     return [f"{what}:{gib}{kind}" for kind in kinds for gib in sizes]
 
 
-# What the pages show: of the largest device of each CPU, and for the newest by size.
-FILLS = name_rows("fill", (100,), ("", ":o9", ":o18", ":o9:ram"))
-BINDS = name_rows("bind", (8, 64, 100, 256, 1024), ("", ":o9", ":ram", ":o9:ram", ":o18:ram"))
-BOOT = [*name_rows("deferred", (8, 64, 100, 256, 1024)), *name_rows("reserved", (64, 100))]
-BLOCKS = [
-    *name_rows("online", (8, 64, 256, 1024), (":b128", ":b2048")),
-    *name_rows("offline", (8, 64, 256, 1024), (":b128", ":b2048", ":b128:used", ":b2048:used")),
-]
+# The rows of the tables of docs/results.md, by the table's name: of the largest device of each CPU,
+# and for the newest by size.
+SHOWN = {
+    "bind": name_rows("bind", (8, 64, 100, 256, 1024), ("", ":o9", ":ram", ":o9:ram", ":o18:ram")),
+    "fill": name_rows("fill", (100,), ("", ":o9", ":o18", ":o9:ram")),
+    "boot": [*name_rows("deferred", (8, 64, 100, 256, 1024)), *name_rows("reserved", (64, 100))],
+    "blocks": [
+        *name_rows("online", (8, 64, 256, 1024), (":b128", ":b2048")),
+        *name_rows("offline", (8, 64, 256, 1024), (":b128", ":b2048", ":b128:used", ":b2048:used")),
+    ],
+}
 
 
 def find(row: str, step: str = "", cpu: str = NEWEST, *, plain: bool = False) -> Result | None:
@@ -261,7 +264,7 @@ def list_v11() -> list[Row]:
     """Return the ns per struct page of Li Zhe's v11 beside base and series, devices of 100 GiB."""
     rows: list[Row] = [("CPU", "returns", "what", "base", "v11", "series", "fill", "v11 / series")]
     for cpu, (folder, file) in V11.items():
-        for row in FILLS:
+        for row in SHOWN["fill"]:
             one = pick(read_samples(folder, file)["results"], row=row)
             assert one
             costs = (

@@ -24,8 +24,10 @@ from report.samples import RESULTS, Row, align_rows
 PICTURE = RESULTS / "orders.png"
 COUNTED = ("flushes", "locks", "allocated")
 # Binds of which docs/results.md shows the parts, by name.
-PARTED = {**BINDS, "order 0, in RAM, init_on_alloc=0": "bind:64:ram:keep"}
-PARTED["2 MiB, in RAM, init_on_alloc=0"] = "bind:64:o9:ram:keep"
+PARTED = BINDS | {
+    "order 0, in RAM, init_on_alloc=0": "bind:64:ram:keep",
+    "2 MiB, in RAM, init_on_alloc=0": "bind:64:o9:ram:keep",
+}
 MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", re.S)
 
 
@@ -48,10 +50,10 @@ def list_markdown() -> dict[str, list[Row]]:
             " ".join((*rows.PARTS, *COUNTED)),
             ("base", "series"),
         ),
-        "bind": rows.list_cpus(rows.BINDS, by_page=False),
-        "fill": rows.list_cpus(rows.FILLS),
-        "boot": rows.list_cpus(rows.BOOT),
-        "blocks": rows.list_cpus(rows.BLOCKS),
+        **{
+            name: rows.list_cpus(shown, by_page=name != "bind")
+            for name, shown in rows.SHOWN.items()
+        },
         "demotion": rows.list_demotion(),
         "isolated": rows.list_isolated(),
         "threads": rows.list_threads(),
