@@ -334,6 +334,7 @@ class Program:
         return self.link_program(after, sides, after.out / f"{self.name}-peer", facts)
 
     def compile_host(self, kernel: Objects) -> None:
+        """Compile what runs the kernels, to an object beside the kernel's, for link_program()."""
         own = {*self.folder.glob("*.c")} - {self.folder / "shim.c"}
         sources = sorted([*REPLAY.glob("*.c"), *own])
         words = (kernel.tool("gcc"), *FLAGS, "-r", "-o", kernel.out / f"{self.name}-host.o")
