@@ -116,7 +116,7 @@ initramfs:
 export:
 	@$(SETUP) objects
 	$(SYSTEM_PYTHON) harness.kernel.export
-	$(SYSTEM_PYTHON) report.tables series
+	$(SYSTEM_PYTHON) review.mails
 
 $(RACES):
 	@$(SETUP) objects
@@ -124,7 +124,7 @@ $(RACES):
 
 record:
 	@$(SETUP) objects
-	$(SYSTEM_PYTHON) report.record
+	$(SYSTEM_PYTHON) harness.link.record
 
 tables:
 	@$(SETUP) tables
@@ -158,12 +158,11 @@ test-all: tools-all
 	@$(UNIT_TESTS)
 	@$(MATRIX) tests/matrix
 
-list config: export PYTHONPATH = tests
 list:
-	$(SYSTEM_PYTHON) cells.listing
+	$(SYSTEM_PYTHON) harness.cells.listing
 
 config:
-	$(SYSTEM_PYTHON) cells.configs
+	$(SYSTEM_PYTHON) harness.cells.configs
 
 clean:
 	$(SYSTEM_PYTHON) harness.clean

@@ -33,7 +33,7 @@ GUEST = ("ndctl", "daxctl", "busybox-static")
 VENV = ("python3-venv",)
 REVIEWERS = ("codespell", "shellcheck", "sparse")
 CLANG = (f"clang{LLVM}", f"lld{LLVM}", f"llvm{LLVM}")
-# What builds ndctl's own tests (tests/cells/ndctl.py), and what they run.
+# What builds ndctl's own tests (harness/cells/ndctl.py), and what they run.
 NDCTL = (
     *("meson", "pkg-config", "uuid-dev", "libiniparser-dev", "libjson-c-dev", "libkeyutils-dev"),
     *("libkmod-dev", "libudev-dev", "jq", "trace-cmd"),

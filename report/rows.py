@@ -52,6 +52,13 @@ NAMES = {
     "offline": "take system RAM offline",
 }
 PARTS = ("map", "fill", "unmap")
+# Binds of which the parts are shown, by name.
+BINDS = {
+    "order 0, on device": "bind:64",
+    "order 0, in RAM": "bind:64:ram",
+    "2 MiB, in RAM": "bind:64:o9:ram",
+    "1 GiB, in RAM": "bind:64:o18:ram",
+}
 
 
 @functools.cache

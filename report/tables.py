@@ -1,30 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make tables`: write the tables of README and docs from the rows in rows.py and mails.py.
+"""`make tables`: write the tables of README and docs, each between two comments, and the picture.
 
-Those of the patches are written by `make export`, which alone writes series/: by this, with the
-word series.
-
-A table of Markdown stands between two comments, and that of a patch or cover letter is found by its
-first line. tests/unit/test_tables.py fails where one is not what the samples give.
+Those of the patches are in review/mails.py. tests/unit/test_tables.py fails where a table is not
+what the samples give.
 """
 
 import re
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.core import ROOT, Options, UserError, run_stage, say
 from harness.kernel.export import COVER, is_rfc, read_subject
-from harness.kernel.topics import SERIES, list_files, list_topics
+from harness.kernel.topics import list_files, list_topics
 from report import rows
-from report.mails import BINDS, list_mails
 from report.picture import draw_races
-from report.samples import RESULTS, Row, align_rows
+from report.samples import RESULTS, Row
 
 PICTURE = RESULTS / "orders.png"
 COUNTED = ("flushes", "locks", "allocated")
 # Binds of which docs/results.md shows the parts, by name.
-PARTED = BINDS | {
+PARTED = rows.BINDS | {
     "order 0, in RAM, init_on_alloc=0": "bind:64:ram:keep",
     "2 MiB, in RAM, init_on_alloc=0": "bind:64:o9:ram:keep",
 }
@@ -67,21 +62,8 @@ def format_markdown(table: Sequence[Row]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in (head, ["---"] * len(head), *others))
 
 
-def fill_mail(text: str, table: Sequence[Row], mail: str) -> str:
-    """Return a mail with its table made anew, found by the head; Raises UserError without it."""
-    head = " +".join(re.escape(cell) for cell in table[0])
-    filled, found = re.subn(
-        rf"^ +{head}\n(?: .+\n)*", lambda _: align_rows(table), text, flags=re.M
-    )
-    if found != 1:
-        raise UserError(
-            f"{mail}: {found} tables begin with {' '.join(table[0])!r}, not one: write that line"
-        )
-    return filled
-
-
-def make_tables() -> dict[Path, str]:
-    """Return what each file with a table has to hold; Raises UserError where one has no table."""
+def make_pages() -> dict[Path, str]:
+    """Return what each page with tables has to hold; Raises UserError on another table's name."""
     made = {}
     markdown = list_markdown()
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
@@ -94,22 +76,19 @@ def make_tables() -> dict[Path, str]:
             made[page] = MARKED.sub(
                 lambda found: f"{found[1]}{format_markdown(markdown[found[2]])}{found[3]}", text
             )
-    for name, table in list_mails():
-        [mail] = SERIES.glob(name)
-        text = made.get(mail) or mail.read_text()
-        made[mail] = fill_mail(text, table, str(mail.relative_to(SERIES)))
     return made
 
 
-def write_tables(_: Options) -> None:
-    """Write those of the pages and the picture of all CPUs, or those of the mails."""
-    mails = sys.argv[1:] == ["series"]
-    for file, text in make_tables().items():
-        if file.is_relative_to(SERIES) == mails and file.read_text() != text:
+def write_changed(made: Mapping[Path, str]) -> None:
+    """Write each file that does not hold this yet."""
+    for file, text in made.items():
+        if file.read_text() != text:
             file.write_text(text)
             say(f"{file.relative_to(ROOT)}: written")
-    if mails:
-        return
+
+
+def write_tables(_: Options) -> None:
+    write_changed(make_pages())
     draw_races({cpu: rows.load(cpu) for cpu in rows.RUNS}, PICTURE)
 
 

@@ -5,9 +5,9 @@ One worktree checks out each commit of the series in turn, and each configuratio
 objects, so builds are incremental.
 """
 
-from cells import kunit
-from cells.boots import Boot, boot_once
-from cells.warnings import find_warnings
+from harness.cells import kunit
+from harness.cells.boots import Boot, boot_once
+from harness.cells.warnings import find_warnings
 from harness.core import Options, announce, git, say
 from harness.kernel.config import KernelConfig, configure
 from harness.kernel.images import build_kernel

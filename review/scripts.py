@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cells.compile import X86_64, add_zone_device, compile_both, list_touched
-from cells.warnings import find_added, strip_lines
+from harness.cells.compile import X86_64, add_zone_device, compile_both, list_touched
+from harness.cells.warnings import find_added, strip_lines
 from harness.core import Options, UserError, announce, git, run
 from harness.kernel.tree import Trees
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from cells import boots, kunit, sanitizers
 from harness.bench.measure import measure_boot
+from harness.cells import boots, kunit, sanitizers
 from harness.core import ROOT, Options, make_environment, say
 from harness.core.architectures import get_machine
 from harness.core.debian import NotOffered

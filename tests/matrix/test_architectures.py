@@ -3,7 +3,7 @@
 
 import pytest
 
-from cells import compile
+from harness.cells import compile
 from harness.kernel.config import KernelConfig
 from support import Builder, need
 

@@ -6,7 +6,7 @@ Where base and series both boot in one cell, their checks tell the same.
 
 import pytest
 
-from cells import boots
+from harness.cells import boots
 from harness.core.debian import NotOffered
 from support import Builder, choose, need
 

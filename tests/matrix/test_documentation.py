@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cells import warnings
+from harness.cells import warnings
 from harness.core import command, progress
 from harness.kernel import tree
 from support import PATCHES, Builder

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cells import compile
+from harness.cells import compile
 from harness.kernel.config import KernelConfig
 from support import Builder, choose, need
 

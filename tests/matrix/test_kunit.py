@@ -3,8 +3,8 @@
 
 import pytest
 
-from cells import boots, kunit
-from cells.compile import MEMMAP_TEST
+from harness.cells import boots, kunit
+from harness.cells.compile import MEMMAP_TEST
 from harness.core import command
 from harness.kernel import tree
 from harness.kernel.images import build_kernel

@@ -3,7 +3,7 @@
 
 import pytest
 
-from cells import machine_check
+from harness.cells import machine_check
 from harness.core import errors
 from support import Builder, fail_if
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cells import compile, kunit
+from harness.cells import compile, kunit
 from harness.core import command
 from harness.kernel import tree
 from review import scripts

@@ -10,9 +10,9 @@ import re
 
 import pytest
 
-from cells import kunit, sanitizers
-from cells.boots import Boot
-from cells.kernels import KERNELS
+from harness.cells import kunit, sanitizers
+from harness.cells.boots import Boot
+from harness.cells.kernels import KERNELS
 from harness.vm.console import name_console, read_times
 from harness.vm.devices import DEVICES, count_pages
 from support import Builder

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from cells import boots, kunit, zones
+from harness.cells import boots, kunit, zones
 from harness.kernel.config import MEASURED, KernelConfig
 from support import Builder, fail_if
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What tests/cells/ makes of headers and results: checks, KUnit, races, warnings, two boots."""
+"""What harness/cells/ makes of headers and results: checks, KUnit, races, warnings, two boots."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from cells import boots, kunit, sanitizers, warnings, zones
+from harness.cells import boots, kunit, sanitizers, warnings, zones
 from harness.core import ROOT, UserError, command
 from harness.kernel.images import Kernel
 from harness.kernel.toolchain import compile_like_mm_init

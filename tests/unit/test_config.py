@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cells import compile, configs, kunit
+from harness.cells import compile, configs, kunit
 from harness.core import UserError, read_options
 from harness.core.architectures import ARCHITECTURES, GUESTS
 from harness.kernel import config

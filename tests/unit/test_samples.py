@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from harness.core import Options, UserError, read_options
-from harness.link import race
-from report import picture, record, rows, samples
+from harness.link import race, record
+from report import picture, rows, samples
 
 # If the form of a record changes, take one that was made since.
 RECORD = samples.RESULTS / rows.RUNS[rows.NEWEST]

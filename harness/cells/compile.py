@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from cells.warnings import find_added, find_warnings
+from harness.cells.warnings import find_added, find_warnings
 from harness.core import Options, UserError, architectures, git, say
 from harness.kernel.config import KernelConfig, configure
 from harness.kernel.toolchain import Toolchain, need_tools

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The kernels that boots name: what each has besides the measured one."""
 
-from cells.kunit import MEMCPY_NT, MEMMAP, TESTED
+from harness.cells.kunit import MEMCPY_NT, MEMMAP, TESTED
 from harness.core.architectures import LLVM
 from harness.kernel.config import BOOTED, MEASURED, WITH_KMSAN, KernelConfig, turn_off, turn_on
 from harness.kernel.toolchain import Toolchain

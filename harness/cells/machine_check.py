@@ -14,7 +14,7 @@ from io import BufferedRWPair
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cells import boots
+from harness.cells import boots
 from harness.core import Options, UserError, run
 from harness.kernel.images import Kernel
 

@@ -8,7 +8,7 @@ tests only the source is read, so those with parameters are one line.
 import ast
 from collections.abc import Iterator
 
-from cells.boots import list_cells, read_boots
+from harness.cells.boots import list_cells, read_boots
 from harness.core import ROOT, run_program
 
 FULL = "pytest.mark.full"

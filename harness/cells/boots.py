@@ -16,9 +16,9 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from cells import ndctl, selftests
-from cells.kernels import KERNELS
-from cells.kunit import TESTED
+from harness.cells import ndctl, selftests
+from harness.cells.kernels import KERNELS
+from harness.cells.kunit import TESTED
 from harness.core import ROOT, Options, UserError, announce, say
 from harness.kernel.config import KernelConfig
 from harness.kernel.images import Kernel

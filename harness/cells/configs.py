@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """`make config CELL=NAME`: the kernel configuration of a test cell, its fragments merged."""
 
-from cells import compile, kernels, kunit
+from harness.cells import compile, kernels, kunit
 from harness.core import UserError, read_options, run_program
 from harness.kernel.config import BOOTED, LIKE_DEBIAN, KernelConfig
 from harness.link.program import CONFIGS

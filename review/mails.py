@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Rows of the tables in patches and cover letters: the newest record, and what each patch gives."""
+"""The tables of patches and cover letters: the newest record, and what each patch gives.
 
+`make export`, which alone writes series/, writes them. A table is found by its first line.
+"""
+
+import re
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
+from harness.core import Options, UserError, run_stage
+from harness.kernel.topics import SERIES
 from report.rows import (
+    BINDS,
     NEWEST,
     PARTS,
     find,
@@ -16,7 +24,8 @@ from report.rows import (
     select_folios,
     tell_figure,
 )
-from report.samples import Row, find_mean, find_ratios, find_time
+from report.samples import Row, align_rows, find_mean, find_ratios, find_time
+from report.tables import write_changed
 
 ON_V11 = {
     "0 (nd_pmem)": "fill:100",
@@ -29,12 +38,6 @@ ON_V11 = {
 FILLS = {name: row for name, row in ON_V11.items() if row != "fill:16:o2"}
 SIZES = {"8 GiB": 8, "64 GiB": 64, "256 GiB": 256, "1 TiB": 1024}
 BLOCKS = {"128 MiB": "b128", "256 MiB": "b256", "2 GiB": "b2048"}
-BINDS = {
-    "order 0, on device": "bind:64",
-    "order 0, in RAM": "bind:64:ram",
-    "2 MiB, in RAM": "bind:64:o9:ram",
-    "1 GiB, in RAM": "bind:64:o18:ram",
-}
 IN_RAM = {name.removesuffix(", in RAM"): row for name, row in [*BINDS.items()][1:]}
 
 
@@ -221,3 +224,34 @@ def list_mails() -> tuple[tuple[str, list[Row]], ...]:
         ("demotion/0000-*", list_demotion("today", "series", "today / series", ratio=True)),
         ("demotion/0002-*", list_demotion("before", "this patch", ratio=False)),
     )
+
+
+def fill_mail(text: str, table: Sequence[Row], mail: str) -> str:
+    """Return a mail with its table made anew, found by the head; Raises UserError without it."""
+    head = " +".join(re.escape(cell) for cell in table[0])
+    filled, found = re.subn(
+        rf"^ +{head}\n(?: .+\n)*", lambda _: align_rows(table), text, flags=re.M
+    )
+    if found != 1:
+        raise UserError(
+            f"{mail}: {found} tables begin with {' '.join(table[0])!r}, not one: write that line"
+        )
+    return filled
+
+
+def make_mails() -> dict[Path, str]:
+    """Return what each mail with a table has to hold; Raises UserError where one has no table."""
+    made: dict[Path, str] = {}
+    for name, table in list_mails():
+        [mail] = SERIES.glob(name)
+        text = made.get(mail) or mail.read_text()
+        made[mail] = fill_mail(text, table, str(mail.relative_to(SERIES)))
+    return made
+
+
+def write_mails(_: Options) -> None:
+    write_changed(make_mails())
+
+
+if __name__ == "__main__":
+    run_stage(write_mails)

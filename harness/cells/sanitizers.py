@@ -7,8 +7,8 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cells.boots import Boot
-from cells.compile import list_touched
+from harness.cells.boots import Boot
+from harness.cells.compile import list_touched
 from harness.core import run
 from harness.kernel.images import Kernel
 from harness.kernel.tree import Trees
