@@ -103,30 +103,28 @@ def test_plan_of_checks(name: str) -> None:
     assert found == told + ["(whole console: log)"] * bool(told)
 
 
+CASES = "[1:00] [PASSED] one\n[1:00] ==== [PASSED] a ====\n"
+
+
 @pytest.mark.parametrize(
-    ("status", "broken", "suites", "message"),
+    ("told", "ran", "message"),
     [
-        ("FAIL", 0, ["a"], r"KUnit: a\.two: FAIL"),
-        ("SKIP", 0, ["a"], r"KUnit: a\.two: SKIP"),
-        ("PASS", 0, ["b", "a"], "ran a instead of b, a"),
-        ("PASS", 1, ["a"], "or broke off"),
+        ("passed: 2, failed: 1", "a", "passed: 2, failed: 1; suites: a instead of a"),
+        ("passed: 2, skipped: 1", "a", "skipped: 1"),
+        ("passed: 3, errors: 1", "a", "errors: 1"),
+        ("passed: 3", "b", "suites: b instead of a"),
+        ("passed: 3", "", "suites: none instead of a"),
     ],
 )
-def test_report_of_kunit(
-    tmp_path: Path, status: str, broken: int, suites: list[str], message: str
-) -> None:
-    log = tmp_path / "test.log"
-    said = {
-        "FAIL": ["    # two: EXPECTATION FAILED at x.c:1", "    want 1", "    not ok 2 two"],
-        "SKIP": ["    ok 2 two # SKIP no node 1"],
-    }.get(status, [])
-    log.write_text("".join(f"{line}\n" for line in ["    ok 1 one", *said]))
-    cases = [{"name": "one", "status": "PASS"}, {"name": "two", "status": status}]
-    suite = {"name": "a", "test_cases": cases, "sub_groups": []}
-    report = {"test_cases": [], "sub_groups": [suite], "misc": {"errors": broken}}
+def test_report_of_kunit(told: str, ran: str, message: str) -> None:
+    failed = "[1:00] want 1\n[1:00] [FAILED] two\n"
+    said = f"{CASES}{failed}[1:00] Testing complete. Ran 3 tests: {told}"
+    console = f"[ 1.0]     ok 1 one\n[ 1.0] ok 1 {ran}\n" if ran else ""
     with pytest.raises(UserError, match=message) as caught:
-        kunit.judge_report(report, suites, "KUnit", log)
-    assert [*caught.value.shown] == said
+        kunit.judge_report(said, console, ["a"], "KUnit", Path("log"))
+    assert [*caught.value.shown] == ["want 1", "[FAILED] two"]
+    if ran == "b":
+        assert kunit.judge_report(said, console, ["b"], "KUnit", Path("log")) == 3
 
 
 def test_races_in_each_touched_object_count(
