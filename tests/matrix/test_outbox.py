@@ -75,8 +75,14 @@ REACHED = {
 
 @pytest.mark.parametrize("topic", [topic.name for topic in topics.list_topics()])
 def test_recipients_are_those_of_every_patch(written: dict[str, Path], topic: str) -> None:
-    cover = read_mail(min(written[topic].glob("*.eml")))
+    # A single patch has what a cover letter would say.
+    cover, *others = (read_mail(mail) for mail in sorted(written[topic].glob("*.eml")))
     to, cc = ({each.addr_spec for each in cover[name].addresses} for name in ("To", "Cc"))
     maintainer, *lists = REACHED[topic]
     assert {*lists, *LISTS} <= cc
     assert maintainer in to and not to & cc
+    assert "\nApplies on top of: " in cover.get_content()
+    for number, mail in enumerate(others, 1):
+        assert f" {number}/{len(others)}] " in str(mail["Subject"])
+    for mail in others or [cover]:
+        assert f"\n\nSigned-off-by: {AUTHOR}\n---\n" in mail.get_content()

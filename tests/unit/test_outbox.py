@@ -45,26 +45,6 @@ def read_all(folder: Path) -> list[EmailMessage]:
     return [read_mail(file) for file in sorted(folder.glob("*.eml"))]
 
 
-def test_set(write: Write, toy: Path) -> None:
-    """tests/matrix/test_outbox.py applies them."""
-    first, second = write()
-    mails = read_all(first)
-    for number, mail in enumerate(mails):
-        assert str(mail["From"]) == AUTHOR
-        assert str(mail["To"]) == "A Maintainer <a@example.org>"
-        assert "list@example.org" in str(mail["Cc"])
-        assert str(mail["Subject"]).startswith(f"[PATCH {number}/2] ")
-        assert not mail.defects
-    cover, *texts = [mail.get_content() for mail in mails]
-    [lone] = [mail.get_content() for mail in read_all(second)]
-    assert "Jörg O'Tester (2):\n      mm: improve line 3\n" in cover
-    assert f"\nbase-commit: {command.git(toy, 'rev-parse', 'v7.3-rc7')}\n" in cover
-    for text, below in ((cover, "base"), (lone.split("\n---\n", 1)[1], "base, a")):
-        assert f"They were not good.\n\nApplies on top of: {below}\n" in text
-    assert all(f"\n\nSigned-off-by: {AUTHOR}\n---\n" in text for text in texts)
-    assert "author@example.org" not in "".join(file.read_text() for file in first.iterdir())
-
-
 def test_cover_letter_of_an_rfc(write: Write, toy_series: Path) -> None:
     """In words that git or b4 could take for theirs."""
     cover, text = toy_series / "a/0000-cover-letter.patch", "# 1\n\n  a table\n\nBase: b\nLink: c"
