@@ -35,14 +35,18 @@ RUNS = {
     "Sapphire Rapids": "2026-11-21-sapphire-rapids",
     "Zen 3": "2026-11-27-zen-3",
     "Zen 4": "2026-11-25-zen-4",
-    "Zen 5": "2026-11-23-zen-5",
+    "Zen 5": "2026-11-27-zen-5",
 }
 # The CPU whose record is of this version, as it boots.
 NEWEST = "Zen 3"
 # The series up to a patch, or v11, as the peer of base and series.
 STEPS = "2026-11-27-zen-3-steps"
 # Li Zhe's v11 as the peer: folder and file.
-V11 = {"Zen 3": (STEPS, "v11"), "Zen 4": ("2026-11-25-zen-4-v11", "memmap")}
+V11 = {
+    "Zen 3": (STEPS, "v11"),
+    "Zen 4": ("2026-11-25-zen-4-v11", "memmap"),
+    "Zen 5": ("2026-11-27-zen-5", "v11"),
+}
 NAMES = {
     "fill": "fill",
     "bind": "bind and unbind",

@@ -13,7 +13,6 @@ from harness.core import Options, UserError, run_stage
 from harness.kernel.topics import SERIES
 from report.rows import (
     BINDS,
-    NEWEST,
     PARTS,
     find,
     find_seconds,
@@ -39,6 +38,10 @@ FILLS = {name: row for name, row in ON_V11.items() if row != "fill:16:o2"}
 SIZES = {"8 GiB": 8, "64 GiB": 64, "256 GiB": 256, "1 TiB": 1024}
 BLOCKS = {"128 MiB": "b128", "256 MiB": "b256", "2 GiB": "b2048"}
 IN_RAM = {name.removesuffix(", in RAM"): row for name, row in [*BINDS.items()][1:]}
+
+
+# The one CPU whose record has demotion's routine as it is now.
+DEMOTED = "Zen 5"
 
 
 def turn(rows: Iterable[Row]) -> list[Row]:
@@ -116,7 +119,7 @@ def list_demotion(*head: str, ratio: bool) -> list[Row]:
     """Return the us of a folio of 2 MiB, geometric means over the sizes of other data."""
     rows: list[Row] = [("", *head)]
     for zeroed in (1, 0):
-        found = [one for one in select_folios(NEWEST, zeroed) if one["other_kib"]]
+        found = [one for one in select_folios(DEMOTED, zeroed) if one["other_kib"]]
         cells = []
         for runner in ("base", "series"):
             pages = (find_time(one, runner, "copy") for one in found)
