@@ -85,4 +85,4 @@ def test_recipients_are_those_of_every_patch(written: dict[str, Path], topic: st
     for number, mail in enumerate(others, 1):
         assert f" {number}/{len(others)}] " in str(mail["Subject"])
     for mail in others or [cover]:
-        assert f"\n\nSigned-off-by: {AUTHOR}\n---\n" in mail.get_content()
+        assert f"\nSigned-off-by: {AUTHOR}\n---\n" in mail.get_content()
