@@ -37,6 +37,12 @@ def test_reboot(builder: Builder) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("cpus, nodes", SHAPES)
 def test_same_memory(builder: Builder, cpus: int, nodes: int) -> None:
-    """Both without the suites, which take memory."""
-    base, series = (count(builder, side, cpus, nodes, MEASURED) for side in ("base", "series"))
-    fail_if(zones.compare_zones(base, series))
+    """Both without the suites, which take memory.
+
+    One of 9 boots of a base left 14 pages less than the others, so what differs boots again.
+    """
+    for _ in range(2):
+        base, series = (count(builder, side, cpus, nodes, MEASURED) for side in ("base", "series"))
+        if not (why := zones.compare_zones(base, series)):
+            break
+    fail_if(why)
