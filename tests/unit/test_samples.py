@@ -91,10 +91,14 @@ def test_races_run_in_turn(tmp_path: Path) -> None:
     assert not (tmp_path / "r/race.tmp").exists()
 
 
-def keep_record(monkeypatch: pytest.MonkeyPatch, results: Path, fail: Container[str] = ()) -> None:
+def keep_record(
+    monkeypatch: pytest.MonkeyPatch, results: Path, fail: Container[str] = (), stop: str = ""
+) -> None:
     """Run make record where a race gives what a recorded one gave."""
 
     def run(options: Options, one: race.Race) -> samples.Samples:
+        if one.name == stop:
+            raise KeyboardInterrupt
         if one.name in fail:
             raise UserError("no memory")
         folder = one.locate(options)
@@ -124,6 +128,13 @@ def test_record(
     second = results / f"{made.name}-2"
     assert {path.stem for path in second.glob("*.json")} == {"memmap"}
     assert (second / "README.md").read_text().endswith("\n\nThese failed: copy, demotion.\n")
+    assert record.choose_folder(results, made.name).name == f"{made.name}-3"
+    with pytest.raises(KeyboardInterrupt):
+        keep_record(monkeypatch, tmp_path / "stopped", stop="demotion")
+    found = {path.stem for path in (tmp_path / "stopped").glob("*/*.json")}
+    assert found == {"memmap", "copy"}
+    with pytest.raises(UserError, match="nothing was written$"):
+        keep_record(monkeypatch, tmp_path / "none", RECORDED)
 
 
 def test_record_of_another_machine(tmp_path: Path) -> None:
