@@ -37,7 +37,7 @@ RUNS = {
     "Zen 4": "2026-11-25-zen-4",
     "Zen 5": "2026-11-27-zen-5",
 }
-# The CPU whose record is of this version, as it boots.
+# The CPU of the tables without a column for it: its record is of this version, as it boots.
 NEWEST = "Zen 3"
 # The series up to a patch, or v11, as the peer of base and series.
 STEPS = "2026-11-27-zen-3-steps"

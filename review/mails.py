@@ -35,13 +35,11 @@ ON_V11 = {
 }
 # The same, but for the order that only the increments on v11 are about.
 FILLS = {name: row for name, row in ON_V11.items() if row != "fill:16:o2"}
+# The one CPU whose record has demotion's routine as it is now.
+DEMOTED = "Zen 5"
 SIZES = {"8 GiB": 8, "64 GiB": 64, "256 GiB": 256, "1 TiB": 1024}
 BLOCKS = {"128 MiB": "b128", "256 MiB": "b256", "2 GiB": "b2048"}
 IN_RAM = {name.removesuffix(", in RAM"): row for name, row in [*BINDS.items()][1:]}
-
-
-# The one CPU whose record has demotion's routine as it is now.
-DEMOTED = "Zen 5"
 
 
 def turn(rows: Iterable[Row]) -> list[Row]:
