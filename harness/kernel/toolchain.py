@@ -80,10 +80,13 @@ def need_tools(missing: Sequence[str]) -> None:
         raise UserError(f"{', '.join(missing)} is missing: run 'make tools-all'")
 
 
-def compile_like_mm_init(out: Path, source: Path, made: Path, *flags: str) -> Path:
+def compile_like_mm_init(
+    out: Path, source: Path, made: Path, *flags: str, compiler: str = ""
+) -> Path:
     """Compile source to made as make compiled mm/mm_init.c under out, with flags added.
 
-    Returns made. Raises UserError when it fails, or when make did not keep the command.
+    Another compiler takes the same command. Returns made. Raises UserError when it fails, or when
+    make did not keep the command.
     """
     text = (out / "mm/.mm_init.o.cmd").read_text()
     saved = re.search(r"^savedcmd_mm/mm_init.o := (.*) \S*mm/mm_init\.c (.*)$", text, re.M)
@@ -92,6 +95,8 @@ def compile_like_mm_init(out: Path, source: Path, made: Path, *flags: str) -> Pa
     command = f"{saved[1]} {shlex.join(flags)} {source} {saved[2]}"
     command = command.replace("$(pound)", "#").replace("$$", "$")
     command = command.replace("mm/.mm_init.o.d", f"{made}.d").replace("mm/mm_init.o", str(made))
+    if compiler:
+        command = f"{compiler} {command.partition(' ')[2]}"
     # Behind the compiler, objtool: an object from before must not hide that it failed.
     run(["sh", "-e", "-c", command], f"compiling {source.name} (in {out.name})", cwd=out)
     return made

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Check that an x86-64 function executes SFENCE after MOVNTI on every path before it returns.
+"""Check what only the disassembly of x86-64 code shows, as it changes no memmap.
 
-A missing memcpy_nt_drain() does not change the memmap, and an emulator stores MOVNTI through the
-cache. So only the disassembly shows it.
+SFENCE must follow MOVNTI on every path before a function returns: an emulator stores MOVNTI through
+the cache. And a loop of MOVNTI must not load what it stores: how long that takes depends on where
+the stack lies, and on the CPU.
 """
 
 import re
@@ -17,8 +18,10 @@ CHUNK = "memmap_init_device_chunk"
 SECTION = re.compile(r"^Disassembly of section (\S+):$")
 LABEL = re.compile(r"^[0-9a-f]+ <(\S+)>:$")
 LINE = re.compile(
-    r"^ *([0-9a-f]+):\t(?:(?:lock|notrack|bnd|cs|ds|rep|repz) )*(\S+) *(?:([0-9a-f]+) <)?"
+    r"^ *([0-9a-f]+):\t(?:(?:lock|notrack|bnd|cs|ds|rep|repz) )*(\S+) *(?:([0-9a-f]+) <)?(.*)"
 )
+# An operand in memory: all but the last one, or that of an instruction that does not only store.
+LOAD = re.compile(r"\).*,|^(?!mov|lea|nop|prefetch).*\)")
 # The relocation of the line above it: what a call or a jump really goes to.
 RELOCATION = re.compile(r"^\t\t\t([0-9a-f]+): R_X86_64_(?:PLT32|PC32)\t(\S+?)([+-]0x[0-9a-f]+)?$")
 # What gcc adds to the name of a function that it has adapted to its callers.
@@ -38,6 +41,7 @@ class Instruction:
 
     name: str
     target: Place
+    loads: bool
     following: Place = NOWHERE
 
 
@@ -61,7 +65,9 @@ class Code:
                 place = section, int(match[1], 16)
                 if last:
                     last.following = place
-                last = Instruction(match[2], (section, int(match[3], 16)) if match[3] else NOWHERE)
+                target = (section, int(match[3], 16)) if match[3] else NOWHERE
+                loads = bool(LOAD.search(f"{match[2]} {match[4]}")) and match[2] != "lea"
+                last = Instruction(match[2], target, loads)
                 self.code[place] = last
                 self.bodies.setdefault(label, []).append(place)
             elif last and last.target != NOWHERE and (match := RELOCATION.match(line)):
@@ -138,6 +144,25 @@ def find_undrained(obj: Path, function: str = FUNCTION, publisher: str = "") -> 
     if "end" in found:
         return f"MOVNTI reaches the end of {function}() without SFENCE"
     return "" if "store" in found else f"{function}() has no MOVNTI"
+
+
+def find_loads(obj: Path) -> str:
+    """Return which function loads words in an innermost loop with MOVNTI, or nothing."""
+    code = Code(obj)
+    for name, body in code.bodies.items():
+        # From where a jump leads back to, to that jump.
+        loops = [
+            body[body.index(target) : number + 1]
+            for number, place in enumerate(body)
+            if (target := code.code[place].target) in body[: number + 1]
+        ]
+        for loop in loops:
+            if any(other != loop and {*other} <= {*loop} for other in loops):
+                continue
+            ones = [code.code[place] for place in loop]
+            if any(one.name.startswith("movnt") for one in ones) and any(one.loads for one in ones):
+                return f"{name}() loads words in a loop with MOVNTI"
+    return ""
 
 
 def note_peer_drain(options: Options) -> None:
