@@ -122,7 +122,8 @@ struct race {
 	unsigned int (*start_row)(unsigned int row);
 	/* After them: members of JSON, each with a comma */
 	void (*write_row)(FILE *json, unsigned int row);
-	void (*time_one)(unsigned int row, unsigned int runner, double *figures);
+	void (*time_one)(unsigned int row, unsigned int runner, unsigned int round,
+			 double *figures);
 	/* Last, for the user; may be NULL. */
 	void (*tell_row)(unsigned int row);
 };
@@ -132,6 +133,9 @@ void run_race(const struct race *race, const char *path);
 /* Of the row that ran last: the median of a runner's times, and that of the ratios of two */
 double race_time(unsigned int runner);
 double race_ratio(unsigned int over, unsigned int under);
+/* The same of the rounds @first, @first + @step...; NAN if there is none */
+double race_ratio_of(unsigned int over, unsigned int under, unsigned int first,
+		     unsigned int step);
 /* The kernels, and behind them "bound" */
 const char *name_kernel(unsigned int runner);
 

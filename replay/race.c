@@ -3,6 +3,7 @@
  * A race: the runners take turns, and all samples are written, with what tells one machine and one
  * program from another.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -37,13 +38,20 @@ double race_time(unsigned int runner)
 	return median(times, race->rounds);
 }
 
-double race_ratio(unsigned int over, unsigned int under)
+double race_ratio_of(unsigned int over, unsigned int under, unsigned int first,
+		     unsigned int step)
 {
 	double ratios[race->rounds];
+	unsigned int n = 0;
 
-	for (unsigned int round = 0; round < race->rounds; round++)
-		ratios[round] = sample(round, over, 0) / sample(round, under, 0);
-	return median(ratios, race->rounds);
+	for (unsigned int round = first; round < race->rounds; round += step)
+		ratios[n++] = sample(round, over, 0) / sample(round, under, 0);
+	return n ? median(ratios, n) : NAN;
+}
+
+double race_ratio(unsigned int over, unsigned int under)
+{
+	return race_ratio_of(over, under, 0, 1);
 }
 
 static void write_samples(FILE *json, unsigned int figure)
@@ -121,8 +129,8 @@ static void run_row(FILE *json, unsigned int row)
 			unsigned int n = (i + round) % race->nr_runners;
 
 			crash_kernel = race->name_runner(n);
-			race->time_one(row, n, &samples[(round * race->nr_runners + n) *
-							MAX_FIGURES]);
+			race->time_one(row, n, round, &samples[(round * race->nr_runners + n) *
+							       MAX_FIGURES]);
 		}
 	crash_kernel = NO_KERNEL;
 	read_ticks(after);

@@ -27,6 +27,7 @@ from report.samples import (
     find_ratio,
     find_stolen,
     find_time,
+    format_places,
     list_runners,
 )
 
@@ -210,7 +211,8 @@ def list_raced(results: Iterable[Result], *, by_page: bool = False) -> list[Row]
     for result in results:
         times = (f"{find(result, one):.2f}" for one in ("base", "series", "bound"))
         pairs = (("base", "series"), ("series", "bound"))
-        ratios = (find_ratio(result, *pair) for pair in pairs)
+        ratios = [find_ratio(result, *pair) for pair in pairs]
+        ratios[1] += format_places(result, "series", "bound")
         rows.append((name_what(result), name_size(result), *times, *ratios))
     return rows
 

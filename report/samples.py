@@ -2,12 +2,15 @@
 """What the programs measured: several processes, summarised by their medians and their range."""
 
 import statistics
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
 from harness.core import ROOT
 
 RESULTS = ROOT / "results"
+# Of the stack in a cache line: each round of the program memmap runs at the next one.
+NR_PLACES = 8
 Result = dict[str, Any]
 Samples = dict[str, Any]
 Row = Sequence[str]
@@ -58,6 +61,28 @@ def find_ratios(result: Result, over: str, under: str, what: str = "samples") ->
 def find_ratio(result: Result, over: str, under: str, what: str = "samples") -> str:
     """Return the ratio over processes, as a text."""
     return format_ratios(find_ratios(result, over, under, what))
+
+
+def find_places(result: Result, over: str, under: str) -> list[float]:
+    """Return the median of the rounds' ratios at each place of the stack; none in older records."""
+    ratios: dict[int, list[float]] = defaultdict(list)
+    for run in result["runs"]:
+        # What is the same in all processes stands in the result itself.
+        first = (result | run).get("place")
+        if first is None:
+            return []
+        pairs = zip(run["samples"][over], run["samples"][under], strict=True)
+        for number, (a, b) in enumerate(pairs, first):
+            ratios[number % NR_PLACES].append(a / b)
+    return [statistics.median(ones) for ones in ratios.values()]
+
+
+def format_places(result: Result, over: str, under: str) -> str:
+    """Return the least and the most of the places, if they differ by more than a tenth."""
+    found = find_places(result, over, under)
+    if not found or max(found) <= 1.1 * min(found):
+        return ""
+    return f", by the stack {min(found):.2f}x to {max(found):.2f}x"
 
 
 def find_mean(results: Sequence[Result], over: str, under: str, what: str = "samples") -> str:

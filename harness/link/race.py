@@ -73,11 +73,11 @@ RACES = (
         ),
         (
             # With rounds of each process: the larger, the fewer.
-            *(f"race {list_rows(gib)} {n}" for gib, n in ((8, 5), (64, 3), (256, 1), (1024, 1))),
+            *(f"race {list_rows(gib)} {n}" for gib, n in ((8, 8), (64, 8), (256, 1), (1024, 1))),
             f"race {MORE} 3",
             f"{PLAIN} race {ALL} 3",
-            "race fill:100,fill:100:o9,fill:100:o18,fill:100:o9:ram,fill:100:o18:ram 3",
-            f"race {','.join(f'fill:16:o{order}' for order in range(19))} 3",
+            "race fill:100,fill:100:o9,fill:100:o18,fill:100:o9:ram,fill:100:o18:ram 8",
+            f"race {','.join(f'fill:16:o{order}' for order in range(19))} 8",
             f"race {THREADS} 5",
         ),
         peer=True,
@@ -99,7 +99,9 @@ def run_races(program: Path, races: Sequence[str], runs: int, folder: Path) -> S
     with scratch(folder / "race.tmp") as made:
         for number, words in itertools.product(range(runs), races):
             announce(f"racing, process {number + 1} of {runs}: {words[:60]}")
-            run([program, *words.split(), made / "race.json"], "racing", progress=print)
+            # Rows of one round per process begin at another place of the stack in each.
+            place = [f"place={number}"] * (program.name.startswith("memmap"))
+            run([program, *place, *words.split(), made / "race.json"], "racing", progress=print)
             raced = json.loads((made / "race.json").read_text())
             if len(results) == number:
                 results.append([])

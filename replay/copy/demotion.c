@@ -312,7 +312,8 @@ static void verify(const struct copy_folio *c, unsigned long folios)
 }
 
 /* Medians of the batches: ns per page that is allocated and copied, ns per line read. */
-static void time_one(unsigned int number, unsigned int runner, double *figures)
+static void time_one(unsigned int number, unsigned int runner, unsigned int round,
+		     double *figures)
 {
 	struct row row = row_of(number);
 	const struct copy_side *side = side_of(runner);

@@ -141,7 +141,7 @@ static void list_rows(void)
 			rows[nr_rows++] = (struct row) { LINE, shifts[i], distances[j] };
 }
 
-static void time_one(unsigned int row, unsigned int runner, double *figures)
+static void time_one(unsigned int row, unsigned int runner, unsigned int round, double *figures)
 {
 	const struct row *r = &rows[row];
 	const struct copy_routine *kernel = &routines[runner].kernel;

@@ -18,12 +18,13 @@ const char usage[] =
 "       used    half of what goes offline is movable memory in use\n"
 "SETTING is\n"
 "       returns=plain|jump|safe  how functions return; else as this CPU's kernel does\n"
+"       place=N                  the first round of a race begins N * 8 bytes below a cache line\n"
 "       threads=N                compare with N CPUs and the smallest chunks\n"
 "       helpers=N                start so many threads for them; else N - 1\n"
 "       works=N                  padata has so many works\n"
 "       beside=1                 compare two devices that are bound at once\n";
 
-const char *const setting_names[] = { "returns", "threads", "helpers", "works", "beside", NULL };
+const char *const setting_names[] = { "returns", "place", "threads", "helpers", "works", "beside", NULL };
 
 const char *const what_names[] = {
 	"fill", "bind", "deferred", "reserved", "online", "offline", NULL

@@ -2,7 +2,11 @@
 /*
  * Speed: every kernel and, as the lower bound, a bare non-temporal fill of the struct pages that
  * are written, in turn over the same memory. A row says what runs, on how much memory and how.
+ *
+ * What the kernels' code keeps on the stack can lie at any multiple of 8 bytes in a cache line.
+ * Where it lies can decide how long a fill takes, so each round begins at another of these places.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,6 +15,8 @@
 #include "program.h"
 
 #define MAX_ROWS	64
+#define LINE		64
+#define NR_PLACES	(LINE / 8)
 
 static struct row {
 	char text[48];			/* as on the command line */
@@ -21,6 +27,26 @@ static struct row {
 	struct memmap_counts counts[MAX_KERNELS];	/* of a bind in the last round */
 } rows[MAX_ROWS];
 static unsigned int nr_rows;
+static unsigned int first_place;	/* that of round 0 */
+
+/* Calls run(@c, @part) with the stack pointer so many bytes below a multiple of LINE. */
+#ifdef __x86_64__
+bool run_below(const struct memmap_case *c, enum memmap_part part,
+	       bool (*run)(const struct memmap_case *c, enum memmap_part part),
+	       unsigned long bytes);
+asm(".pushsection .text\n"
+    "run_below:\n"
+    "	push %rbp\n"
+    "	mov %rsp, %rbp\n"
+    "	and $-64, %rsp\n"
+    "	sub %rcx, %rsp\n"
+    "	call *%rdx\n"
+    "	leave\n"
+    "	ret\n"
+    ".popsection\n");
+#else
+#define run_below(c, part, run, bytes) (run(c, part))
+#endif
 
 /* As on this machine, or else as on most */
 static unsigned long block_mib(void)
@@ -141,7 +167,8 @@ static double now(const struct row *row)
 	return row->threads ? wall_time() : cpu_time();
 }
 
-static void time_one(unsigned int number, unsigned int runner, double *figures)
+static void time_one(unsigned int number, unsigned int runner, unsigned int round,
+		     double *figures)
 {
 	struct row *row = &rows[number];
 	const struct memmap_case *c = &row->c;
@@ -160,7 +187,7 @@ static void time_one(unsigned int number, unsigned int runner, double *figures)
 
 		if (!side && (part == PART_FILL || c->what != WHAT_BIND))
 			fill(row, threads);
-		if (side && !side->run(c, part))
+		if (side && !run_below(c, part, side->run, (first_place + round) % NR_PLACES * 8))
 			die("%s is out of memory", crash_kernel);
 		figures[1 + part] = (now(row) - ns) / 1e6;
 		figures[0] += figures[1 + part];
@@ -191,7 +218,7 @@ static unsigned int start_row(unsigned int number)
 	fill(row, 1);
 	/* What a kernel allocates, it may also touch. */
 	for (unsigned int i = 0; i < nr_kernels && row->c.what == WHAT_BIND; i++)
-		time_one(number, i, figures);
+		time_one(number, i, 0, figures);
 	return row->c.what == WHAT_BIND ? MAX_FIGURES : 1;
 }
 
@@ -203,6 +230,7 @@ static void write_row(FILE *json, unsigned int number)
 	fprintf(json, "\"row\": \"%s\", \"what\": \"%s\", \"mib\": %lu, \"pages\": %lu, "
 		"\"written\": %lu, \"threads\": %u, ", row->text, what_names[c->what],
 		(c->nr_pages << layout->page_shift) / MIB, c->nr_pages, row->written, row->threads);
+	fprintf(json, "\"place\": %u, ", first_place);
 	if (c->what <= WHAT_BIND)
 		fprintf(json, "\"order\": %u, \"ram\": %u, \"init_on_alloc\": %u, ", c->order,
 			row->ram, c->init_on_alloc);
@@ -249,12 +277,22 @@ static void tell_row(unsigned int number)
 	const struct row *row = &rows[number];
 	double tib = (double)(row->c.nr_pages << layout->page_shift) / (1024.0 * GIB);
 	unsigned long mib = (row->c.nr_pages << layout->page_shift) / MIB;
+	double least = INFINITY, most = 0;
 	char name[96];
 
 	describe_row(row, name, sizeof(name));
-	printf("  %-54s %5lu %s %7.2f %7.2f  %6.2fx  %5.2fx\n", name, mib % 1024 ? mib : mib / 1024,
+	printf("  %-54s %5lu %s %7.2f %7.2f  %6.2fx  %5.2fx", name, mib % 1024 ? mib : mib / 1024,
 	       mib % 1024 ? "MiB" : "GiB", race_time(0) / 1000 / tib, race_time(1) / 1000 / tib,
 	       race_ratio(0, 1), race_ratio(1, nr_kernels));
+	for (unsigned int i = 0; i < NR_PLACES; i++) {
+		double ratio = race_ratio_of(1, nr_kernels, i, NR_PLACES);
+
+		least = ratio < least ? ratio : least;
+		most = ratio > most ? ratio : most;
+	}
+	if (most > 1.1 * least)
+		printf(" (%.2fx to %.2fx by the stack)", least, most);
+	printf("\n");
 	fflush(stdout);
 }
 
@@ -300,10 +338,12 @@ static void run_rows(unsigned int rounds, const char *path)
 
 int race_rows(int nr, char **words)
 {
-	unsigned long rounds = read_within(nr, words, 1, 5, 1000, "rounds:");
+	unsigned long rounds = read_within(nr, words, 1, NR_PLACES, 1000, "rounds:");
+	const char *place = find_setting("place");
 
 	if (!nr)
 		refuse_row("nothing");
+	first_place = place ? read_number(place) % NR_PLACES : 0;
 	for (char *next, *text = words[0]; text; text = next) {
 		next = strchr(text, ',');
 		if (next)
@@ -327,7 +367,7 @@ int run_all(void)
 		add_row(usual[i]);
 	for (int i = 2; !access(path, F_OK); i++)
 		snprintf(path, sizeof(path), "memmap-%d.json", i);
-	run_rows(5, path);
+	run_rows(NR_PLACES, path);
 	printf("bound: with the patches / a bare fill of the same struct pages\n"
 	       "samples: %s\n", path);
 	return 0;

@@ -45,6 +45,20 @@ def test_median_and_range_are_over_processes() -> None:
     assert samples.describe_runs({"results": MERGED}) == "3 processes, up to 3 rounds each"
 
 
+def test_places_of_the_stack() -> None:
+    """Place 3 takes twice as long, wherever a process begins; one round each is enough."""
+    runs = []
+    for first in (0, 5):
+        slow = [2.0 if number % 8 == 3 else 1.0 for number in range(first, first + 8)]
+        times = {"series": slow, "bound": [1.0] * 8}
+        runs.append([{"place": first, "samples": times, "stolen": 0.0}])
+    [result] = samples.merge_runs(runs)
+    assert sorted(samples.find_places(result, "series", "bound")) == [*[1.0] * 7, 2.0]
+    assert samples.format_places(result, "series", "bound") == ", by the stack 1.00x to 2.00x"
+    assert samples.format_places(result, "bound", "bound") == ""
+    assert samples.format_places(MERGED[0], "series", "bound") == ""
+
+
 def test_units() -> None:
     """8 GiB in 10 ms are 1.28 s per TiB, and 4.77 ns for each of 2 Mi struct pages."""
     times = {"base": [10.0], "series": [5.0], "bound": [5.0]}
