@@ -53,7 +53,9 @@ def make_figure(runs: Mapping[str, Sequence[Result]]) -> Figure:
         fontsize=9,
         color=INK,
     )
-    for axes, run, results in zip(panels.flat, runs, found, strict=True):
+    for axes in panels.flat[len(found) :]:
+        axes.remove()
+    for axes, run, results in zip(panels.flat[: len(found)], runs, found, strict=True):
         axes.grid(axis="y", color="#e3e5e8")
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)

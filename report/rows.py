@@ -14,6 +14,7 @@ RUNS names the folders of results/ that the pages and patches show.
 
 import functools
 import json
+import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from report.samples import (
@@ -25,6 +26,7 @@ from report.samples import (
     describe_runs,
     find_mean,
     find_ratio,
+    find_ratios,
     find_stolen,
     find_time,
     format_places,
@@ -33,6 +35,7 @@ from report.samples import (
 
 # The newest record of each CPU. Those of before 2026-11-26 are of older versions of the series.
 RUNS = {
+    "Ice Lake": "2026-11-28-ice-lake",
     "Sapphire Rapids": "2026-11-21-sapphire-rapids",
     "Zen 3": "2026-11-27-zen-3",
     "Zen 4": "2026-11-25-zen-4",
@@ -144,12 +147,13 @@ def find_cost(result: Result, runner: str) -> float:
 
 
 def tell(number: float) -> str:
-    return f"{number:.2f}" if number < 100 else f"{number:.1f}"
+    """Return a figure with no more digits than its spread justifies."""
+    return f"{number:.{2 if number < 1 else 1 if number < 100 else 0}f}"
 
 
 def tell_ratio(result: Result, over: str, under: str) -> str:
     """Return a ratio without its range."""
-    return find_ratio(result, over, under).split(" ")[0]
+    return f"{tell(statistics.median(find_ratios(result, over, under)))}x"
 
 
 def tell_pair(result: Result | None) -> str:
@@ -158,7 +162,7 @@ def tell_pair(result: Result | None) -> str:
         return "not run"
     today, now = (find_seconds(result, one) for one in ("base", "series"))
     # docs/results.md has the range.
-    return f"{today:.2f} -> {now:.2f} s: {tell_ratio(result, 'base', 'series')}"
+    return f"{tell(today)} -> {tell(now)} s: {tell_ratio(result, 'base', 'series')}"
 
 
 def tell_figure(row: str, figure: str, cost: Callable[[Result, str], float] = find_cost) -> str:
@@ -172,7 +176,7 @@ def tell_figure(row: str, figure: str, cost: Callable[[Result, str], float] = fi
     if "/" in runner:
         return tell_ratio(result, *runner.split("/"))
     if what in PARTS:
-        return f"{find_time(result, runner, what):.2f}"
+        return tell(find_time(result, runner, what))
     # What is the same in all processes stands in their first, too.
     return str(result["runs"][0][runner][what]) if what else tell(cost(result, runner))
 

@@ -130,7 +130,6 @@ def list_demotion(*head: str, ratio: bool) -> list[Row]:
 def list_mails() -> tuple[tuple[str, list[Row]], ...]:
     """Return the tables, and in which file of series/ each is, found by its first line."""
     orders = {str(order): f"fill:16:o{order}" for order in (*range(11), 18)}
-    first = {order: orders[order] for order in "12345"}
     boot = {name: f"deferred:{gib}" for name, gib in SIZES.items()}
     tib = {
         "128 MiB, online": "online:1024:b128",
@@ -147,10 +146,6 @@ def list_mails() -> tuple[tuple[str, list[Row]], ...]:
                 FILLS,
                 "base@v11 peer@v11 series@v11 bound@v11 peer/series@v11",
             ),
-        ),
-        (
-            "zone-device-memmap/*-initialise-ZONE_DEVICE-*",
-            turn(make_grid("order|base|this patch", first, "base fallback")),
         ),
         (
             "zone-device-memmap/*-mm-copy-the-*",

@@ -64,7 +64,7 @@ def test_units() -> None:
     times = {"base": [10.0], "series": [5.0], "bound": [5.0]}
     row = {"what": "online", "block_mib": 128, "mib": 8192, "threads": 0, "written": 1 << 21}
     [one] = samples.merge_runs([[row | {"samples": times}]])
-    assert rows.tell_pair(one) == "1.28 -> 0.64 s: 2.00x"
+    assert rows.tell_pair(one) == "1.3 -> 0.64 s: 2.0x"
     assert rows.list_raced([one], by_page=True)[1][:4] == (
         *("bring system RAM online, blocks of 128 MiB", "8 GiB", "4.77", "2.38"),
     )
