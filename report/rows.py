@@ -239,8 +239,10 @@ GAINS = {
     "bind and unbind: device-dax, 2 MiB, memmap in RAM, such as CXL": "bind:{}:o9:ram",
     "bring system RAM online, blocks of 128 MiB": "online:{}:b128",
     "bring system RAM online, blocks of 2 GiB": "online:{}:b2048",
-    "take system RAM offline, blocks of 128 MiB": "offline:{}:b128",
-    "take system RAM offline, blocks of 2 GiB": "offline:{}:b2048",
+    "take system RAM offline, all of it free, blocks of 128 MiB": "offline:{}:b128",
+    "half of it in use, blocks of 128 MiB": "offline:{}:b128:used",
+    "take system RAM offline, all of it free, blocks of 2 GiB": "offline:{}:b2048",
+    "half of it in use, blocks of 2 GiB": "offline:{}:b2048:used",
     "boot: memory that is initialised late (deferred), one thread": "deferred:{}",
 }
 

@@ -323,6 +323,7 @@ static void run_rows(unsigned int rounds, const char *path)
 		.tell_row = path ? tell_row : NULL,
 	};
 	bool threads = false;
+	char line[32];
 
 	need_imitation();
 	for (unsigned int i = 0; i < nr_rows; i++)
@@ -333,6 +334,10 @@ static void run_rows(unsigned int rounds, const char *path)
 		stay_on_cpu();
 	if (path)
 		print_head();
+	read_value("/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size", "", line,
+		   sizeof(line));
+	if (*line && strtoul(line, NULL, 10) != LINE)
+		die("this CPU's cache lines have %s bytes, not %d: it is not raced", line, LINE);
 	run_race(&race, path);
 }
 
