@@ -399,8 +399,9 @@ MEMMAP = Program(
             # Its address is taken, so the compiler keeps its calling convention.
             "--globalize-symbol=deferred_init_memmap",
         ),
-        # It looks at what each section frees.
-        "arch/x86/mm/init_64": ("--redefine-sym=__remove_pages=replay_remove_pages",),
+        # It looks at what each call frees.
+        "mm/sparse-vmemmap": ("--redefine-sym=vmemmap_free=replay_vmemmap_free",),
+        "mm/vmstat": ("--globalize-symbol=nr_memmap_pages",),
     },
     fallback=True,
 )

@@ -67,7 +67,7 @@ RACES = (
         "memmap",
         MEMMAP,
         (
-            *("check fill 30000", "check bind 103", "check deferred 1000", "check reserved 1000"),
+            *("check fill 30000", "check bind 304", "check deferred 1000", "check reserved 1000"),
             *("check online 200", "check offline 400", "beside=1 check fill 3000"),
             *(f"threads={number} check fill 3000" for number in (2, 3, 8)),
         ),

@@ -5,6 +5,8 @@
 #include <linux/migrate.h>
 #include <asm/paravirt.h>
 
+#include "../arch/x86/mm/mm_internal.h"
+
 #ifdef WITH_OFFLINE
 #define HOTPLUGGED	HOTPLUG
 #else
@@ -25,9 +27,12 @@ phys_addr_t physical_mask = (1ULL << 52) - 1;
 LIST_HEAD(pgd_list);
 DEFINE_SPINLOCK(pgd_lock);
 struct mm_struct init_mm;
+int after_bootmem = 1;
 #ifdef CONFIG_AMD_MEM_ENCRYPT
 u64 sme_me_mask;
 #endif
+/* Of vmstat.o. */
+extern atomic_long_t nr_memmap_pages;
 
 STUB(___ratelimit, BIND | OFFLINE);
 #if defined(CONFIG_PREEMPTION) || defined(CONFIG_PREEMPT_DYNAMIC)
@@ -35,7 +40,7 @@ STUB(__cond_resched, BIND);
 #endif
 STUB(__printk_deferred_enter, OFFLINE);
 STUB(__printk_deferred_exit, OFFLINE);
-STUB(accept_memory, BIND | BOOT | HOTPLUG);
+STUB(arch_touch_nmi_watchdog, BOOT);
 STUB(dump_page, OFFLINE);
 STUB(free_percpu, OFFLINE);
 STUB(jiffies_to_msecs, BIND | BOOT | HOTPLUG);
@@ -49,13 +54,11 @@ STUB(mutex_unlock, HOTPLUG);
 STUB(next_online_pgdat, BOOT | HOTPLUG);
 STUB(node_notify, HOTPLUG);
 STUB(pv_alloc, BIND);
-STUB(range_contains_unaccepted_memory, BIND | BOOT | HOTPLUG);
 STUB(set_cpus_allowed_ptr, BOOT);
 STUB(sparse_index_init, BIND);
 STUB(split_page_memcg, BIND);
 STUB(touch_nmi_watchdog, BIND | BOOT);
 STUB(touch_softlockup_watchdog, BOOT | HOTPLUG);
-STUB(update_page_count, BIND);
 STUB(wakeup_kswapd, BIND);
 STUB(writeback_set_ratelimit, HOTPLUG);
 
@@ -112,6 +115,22 @@ int __node_distance(int from, int to)
 {
 	return from == to ? LOCAL_DISTANCE : REMOTE_DISTANCE;
 }
+
+static bool has_unaccepted;
+
+#ifdef CONFIG_UNACCEPTED_MEMORY
+bool range_contains_unaccepted_memory(phys_addr_t start, unsigned long size)
+{
+	return has_unaccepted && PHYS_PFN(start) & MAX_ORDER_NR_PAGES;
+}
+
+void accept_memory(phys_addr_t start, unsigned long size)
+{
+	if (has_unaccepted)
+		replay_event(EVENT_ACCEPTED, (unsigned long)pfn_to_page(PHYS_PFN(start)),
+			     size >> PAGE_SHIFT);
+}
+#endif
 
 /* Of mm/mmzone.c. */
 struct zoneref *__next_zones_zonelist(struct zoneref *z, enum zone_type highest_zoneidx,
@@ -195,7 +214,11 @@ static void make_node(const struct memmap_case *c, unsigned int number, unsigned
 		for (order = 0; order < NR_PAGE_ORDERS; order++)
 			for (t = 0; t < MIGRATE_TYPES; t++)
 				INIT_LIST_HEAD(&zone->free_area[order].free_list[t]);
+#ifdef CONFIG_UNACCEPTED_MEMORY
+		INIT_LIST_HEAD(&zone->unaccepted_pages);
+#endif
 	}
+	has_unaccepted = c->unaccepted;
 	state->zonestat.stat_threshold = 125;
 	zone = &state->pgdat.node_zones[number];
 	zone->zone_start_pfn = start_pfn;
@@ -208,7 +231,32 @@ static void make_node(const struct memmap_case *c, unsigned int number, unsigned
 	memblock.reserved.total_size = 0;
 }
 
+/* As of arch/x86/mm/init.c, after boot. */
+void *alloc_low_pages(unsigned int num)
+{
+	unsigned int order = get_order(num << PAGE_SHIFT);
+
+	return page_address(alloc_pages_node(0, GFP_ATOMIC | __GFP_ZERO, order));
+}
+
+#ifdef CONFIG_PROC_FS
+static unsigned long direct_pages;
+
+void update_page_count(int level, unsigned long pages)
+{
+	direct_pages += pages << (level - 1) * PTE_SHIFT;
+}
+#endif
+
+/* Where memory is scattered, another node's is all in the zone below. */
+#define FAR_ZONE	(ZONE_NORMAL - 1)
+#define FAR_NODE	min(1, MAX_NUMNODES - 1)
+static struct per_cpu_pages far_pcp;
+
 #ifdef CONFIG_ZONE_DEVICE
+/* A device is mapped up to here; the first time, all of it was. Else, memory is short. */
+static unsigned long mapped_end;
+static bool all_mapped;
 /* So many pages were freed when the TLB was flushed, and when what may unmap some began. */
 static unsigned long freed_at_flush, freed_at_start;
 
@@ -223,46 +271,69 @@ void flush_tlb_all(void)
 	freed_at_flush = freed;
 }
 
-/* Without a flush, all that was freed since the last call was freed too early. */
+static void start_early(void)
+{
+	freed_at_start = events()->event[PGFREE];
+	freed_at_flush = ULONG_MAX;
+}
+
+/* Without a flush, all that was freed since start_early() was freed too early. */
 static void count_early(void)
 {
-	unsigned long freed = events()->event[PGFREE];
+	counts.early += min(freed_at_flush, events()->event[PGFREE]) - freed_at_start;
+	start_early();
+}
 
-	counts.early += min(freed_at_flush, freed) - freed_at_start;
-	freed_at_start = freed;
-	freed_at_flush = ULONG_MAX;
+/* What a kernel calls for each section in place of vmemmap_free(); see harness/link/program.py. */
+void replay_vmemmap_free(unsigned long start, unsigned long end, struct vmem_altmap *altmap);
+void replay_vmemmap_free(unsigned long start, unsigned long end, struct vmem_altmap *altmap)
+{
+	start_early();
+	vmemmap_free(start, end, altmap);
+	count_early();
 }
 
 /* Memory that is free, and of which struct pages say so. */
 static void free_ram(const struct memmap_case *c)
 {
 	unsigned long pfn, end_pfn = c->ram_pfn + c->ram_pages, far = c->far_pfn ?: end_pfn;
-	unsigned int order = MAX_PAGE_ORDER, most = c->scattered ? 5 : MAX_PAGE_ORDER;
+	unsigned long far_pages = c->scattered ? end_pfn - far : 1;
+	unsigned int order;
 
 	/* mm_init.o looks up a page of no case, and forgets the nodes of the case before. */
 	memblock_add_node(0, PAGE_SIZE, 0, 0);
 	early_pfn_to_nid(0);
 	memblock_add_node(PFN_PHYS(c->ram_pfn), PFN_PHYS(far - c->ram_pfn), 0, 0);
 	if (far < end_pfn) {
-		memblock_add_node(PFN_PHYS(far), PAGE_SIZE, 1, 0);
-		memblock_add_node(PFN_PHYS(far + 1), PFN_PHYS(end_pfn - far - 1), 0, 0);
+		memblock_add_node(PFN_PHYS(far), PFN_PHYS(far_pages), 1, 0);
+		memblock_add_node(PFN_PHYS(far + far_pages), PFN_PHYS(end_pfn - far - far_pages), 0,
+				  0);
 	}
 	/* The allocator may look at what is behind the end. */
-	for (pfn = c->ram_pfn; pfn < ALIGN(end_pfn, MAX_ORDER_NR_PAGES); pfn++)
-		__init_single_page(pfn_to_page(pfn), pfn, ZONE_NORMAL, 0);
+	for (pfn = c->ram_pfn; pfn < ALIGN(end_pfn, MAX_ORDER_NR_PAGES); pfn++) {
+		bool is_far = c->scattered && pfn >= far;
+
+		__init_single_page(pfn_to_page(pfn), pfn, is_far ? FAR_ZONE : ZONE_NORMAL,
+				   is_far ? FAR_NODE : 0);
+	}
 	for (pfn = c->ram_pfn; pfn < end_pfn; pfn += 1UL << order) {
-		while (pfn + (1UL << order) > end_pfn || order > most)
+		bool in_pieces = c->scattered && pfn < far;
+
+		order = in_pieces ? 5 : MAX_PAGE_ORDER;
+		while (pfn + (1UL << order) > end_pfn)
 			order--;
-		if (!c->scattered || !(pfn >> most & 1))
+		if (!in_pieces || !(pfn >> order & 1))
 			__free_pages_core(pfn_to_page(pfn), order, MEMINIT_EARLY);
 	}
 }
 
-/* The device's sections are not there, with what kzalloc() would give each of them. */
+/* The sections of the device and beside it are not there, with what kzalloc() would give each. */
 static void empty_sections(const struct memmap_case *c)
 {
 	unsigned long pfn = ALIGN(c->ram_pfn + c->ram_pages, MAX_ORDER_NR_PAGES), i;
-	unsigned long nr = DIV_ROUND_UP(c->nr_pages, PAGES_PER_SECTION);
+	unsigned long first = pfn_to_section_nr(c->start_pfn - c->beside_pages);
+	unsigned long end_pfn = c->start_pfn + c->nr_pages + c->beside_pages;
+	unsigned long nr = pfn_to_section_nr(end_pfn - 1) + 1 - first;
 	unsigned char *usage = __va(PFN_PHYS(pfn));
 
 	/* So the kernel keeps it; an earlier case may have used these struct pages. */
@@ -272,16 +343,28 @@ static void empty_sections(const struct memmap_case *c)
 	}
 	memset(usage, 0, nr * USAGE_SIZE);
 	for (i = 0; i < nr; i++) {
-		struct mem_section *section = __nr_to_section(i + pfn_to_section_nr(c->start_pfn));
+		struct mem_section *section = __nr_to_section(first + i);
 
 		section->section_mem_map = 0;
 		section->usage = (struct mem_section_usage *)(usage + i * USAGE_SIZE);
 	}
 }
 
+/* Of a zone that has plenty. */
+static void make_lists(struct per_cpu_pages *pcp)
+{
+	pcp->count = 0;
+	pcp->high = 4096;
+	pcp->high_min = 4096;
+	pcp->high_max = 4096;
+	pcp->batch = 63;
+	for (unsigned int i = 0; i < NR_PCP_LISTS; i++)
+		INIT_LIST_HEAD(&pcp->lists[i]);
+}
+
 static void prepare_bind(const struct memmap_case *c)
 {
-	struct per_cpu_pages *pcp = &state->pcp;
+	struct zone *far = &state->pgdat.node_zones[FAR_ZONE];
 	unsigned int i;
 
 	node_set_state(0, N_MEMORY);
@@ -291,23 +374,23 @@ static void prepare_bind(const struct memmap_case *c)
 	for (i = 0; i < MAX_NR_ZONES; i++) {
 		struct zone *one = &state->pgdat.node_zones[i];
 
-		one->per_cpu_pageset = (typeof(one->per_cpu_pageset))(uintptr_t)pcp;
-#ifdef CONFIG_UNACCEPTED_MEMORY
-		INIT_LIST_HEAD(&one->unaccepted_pages);
-#endif
+		one->per_cpu_pageset = (typeof(one->per_cpu_pageset))(uintptr_t)
+			(one == far ? &far_pcp : &state->pcp);
 	}
 	for (i = 0; i < MAX_ZONELISTS; i++)
 		state->pgdat.node_zonelists[i]._zonerefs[0] = (struct zoneref) {
 			.zone = &state->pgdat.node_zones[ZONE_NORMAL],
 			.zone_idx = ZONE_NORMAL,
 		};
-	/* Of a zone that has plenty. */
-	pcp->high = 4096;
-	pcp->high_min = 4096;
-	pcp->high_max = 4096;
-	pcp->batch = 63;
-	for (i = 0; i < NR_PCP_LISTS; i++)
-		INIT_LIST_HEAD(&pcp->lists[i]);
+	if (c->scattered) {
+		far->node = FAR_NODE;
+		state->pgdat.node_zonelists[ZONELIST_FALLBACK]._zonerefs[1] = (struct zoneref) {
+			.zone = far,
+			.zone_idx = FAR_ZONE,
+		};
+	}
+	make_lists(&state->pcp);
+	make_lists(&far_pcp);
 	/* Who is out of memory gets none by reclaim. */
 	task.flags = PF_MEMALLOC;
 	/* vmemmap_populate() in init_64.c uses huge pages only with it. */
@@ -317,46 +400,59 @@ static void prepare_bind(const struct memmap_case *c)
 	spin_lock_init(&init_mm.page_table_lock);
 	free_ram(c);
 	empty_sections(c);
+	if (c->beside_pages) {
+		unsigned long end_pfn = c->start_pfn + c->nr_pages;
+
+		sparse_add_section(0, c->start_pfn - c->beside_pages, c->beside_pages, NULL, NULL);
+		sparse_add_section(0, end_pfn, c->beside_pages, NULL, NULL);
+	}
 	memset(events(), 0, sizeof(*events()));
-	freed_at_start = 0;
-	freed_at_flush = ULONG_MAX;
+	atomic_long_set(&nr_memmap_pages, 0);
+#ifdef CONFIG_PROC_FS
+	direct_pages = 0;
+#endif
 	make_pgmap(c, 0);
+	all_mapped = true;
 }
 
-/* As __add_pages() does. */
+/* As arch_add_memory() and __add_pages() do; mapped_end says up to where. */
 static bool map(const struct memmap_case *c)
 {
-	unsigned long pfn, end_pfn = c->start_pfn + c->nr_pages;
+	unsigned long pfn, next, end_pfn = c->start_pfn + c->nr_pages;
 	int error = 0;
 
-	for (pfn = c->start_pfn; pfn < end_pfn && !error; pfn += PAGES_PER_SECTION)
-		error = sparse_add_section(0, pfn, PAGES_PER_SECTION, pgmap_altmap(pgmap), pgmap);
+	if (c->direct)
+		kernel_physical_mapping_init(PFN_PHYS(c->start_pfn), PFN_PHYS(end_pfn),
+					     1UL << c->direct, PAGE_KERNEL);
+	for (pfn = c->start_pfn; pfn < end_pfn; pfn = next) {
+		next = min(end_pfn, SECTION_ALIGN_UP(pfn + 1));
+		error = sparse_add_section(0, pfn, next - pfn, pgmap_altmap(pgmap), pgmap);
+		if (error)
+			break;
+	}
 	if (error && !is_again)
-		replay_event(EVENT_FAILED, (unsigned long)pfn_to_page(pfn - PAGES_PER_SECTION), 0);
-	count_early();
+		replay_event(EVENT_FAILED, (unsigned long)pfn_to_page(pfn), 0);
+	mapped_end = pfn;
+	all_mapped &= is_again || !error;
 	return !error;
 }
 
-/* arch_remove_memory() calls this in place of __remove_pages(); see harness/link/program.py. */
-void replay_remove_pages(unsigned long pfn, unsigned long nr_pages, struct vmem_altmap *altmap,
-			 struct dev_pagemap *of);
-void replay_remove_pages(unsigned long pfn, unsigned long nr_pages, struct vmem_altmap *altmap,
-			 struct dev_pagemap *of)
+static void remove_part(unsigned long pfn, unsigned long end_pfn)
 {
-	unsigned long end = pfn + nr_pages;
-
-	/* Where a bind failed, some are not there. */
-	for (; pfn < end && valid_section(__pfn_to_section(pfn)); pfn += PAGES_PER_SECTION) {
-		sparse_remove_section(pfn, PAGES_PER_SECTION, altmap, of);
-		count_early();
-	}
+	if (pfn >= end_pfn)
+		return;
+	arch_remove_memory(PFN_PHYS(pfn), PFN_PHYS(end_pfn - pfn), pgmap_altmap(pgmap), pgmap);
+	count_early();
 }
 
 static void unmap(const struct memmap_case *c)
 {
-	arch_remove_memory(PFN_PHYS(c->start_pfn), PFN_PHYS(c->nr_pages), pgmap_altmap(pgmap),
-			   pgmap);
-	count_early();
+	unsigned long middle = SECTION_ALIGN_UP(c->start_pfn + c->nr_pages / 2);
+
+	middle = c->pieces ? min(middle, mapped_end) : c->start_pfn;
+	start_early();
+	remove_part(c->start_pfn, middle);
+	remove_part(middle, mapped_end);
 }
 
 /* The entry of an address of the memmap, 0 if it is not mapped. */
@@ -368,6 +464,32 @@ static unsigned long find_entry(unsigned long addr)
 	unsigned long entry = pmd ? pmd_val(*pmd) : 0;
 
 	return entry && !pmd_leaf(*pmd) ? pte_val(*pte_offset_kernel(pmd, addr)) : entry;
+}
+
+/* Where a page of the memmap lies, NULL if that is on the device or nowhere. */
+static void *find_memory(const struct memmap_case *c, unsigned long addr)
+{
+	unsigned long entry = find_entry(addr), pfn = (entry & PTE_PFN_MASK) >> PAGE_SHIFT;
+
+	if (entry & _PAGE_PSE)
+		pfn += pte_index(addr);
+	return pfn < c->ram_pfn ? NULL : __va(PFN_PHYS(pfn));
+}
+
+/* What the kernel wrote through page tables, if somebody used them, is in that memory, too. */
+static void write_memory(const struct memmap_case *c)
+{
+	unsigned long addr = (unsigned long)pfn_to_page(c->start_pfn);
+	unsigned long end = (unsigned long)pfn_to_page(c->start_pfn + c->nr_pages);
+
+	for (; addr < end; addr += PAGE_SIZE) {
+		struct page *from = (struct page *)addr, *to = find_memory(c, addr);
+
+		for (unsigned int i = 0; to && i < PAGE_SIZE / sizeof(*to); i++)
+			/* Else it is as poisoned. */
+			if (from[i].flags.f != ULONG_MAX)
+				to[i] = from[i];
+	}
 }
 
 /*
@@ -392,23 +514,43 @@ static unsigned long rank(const struct memmap_case *c, unsigned long pfn)
 	return ranks[pfn - c->ram_pfn].rank;
 }
 
-/* Tells what is mapped of the device's memmap. */
+static unsigned long sum(const unsigned long *words)
+{
+	unsigned long sum = 0;
+
+	for (unsigned int i = 0; i < PAGE_SIZE / sizeof(*words); i++)
+		sum = sum * 31 + words[i];
+	return sum;
+}
+
+/* Tells what is mapped of the memmap of the device and beside it, and what that holds. */
 static void walk_tables(const struct memmap_case *c)
 {
-	unsigned long addr = (unsigned long)pfn_to_page(c->start_pfn);
-	unsigned long end = (unsigned long)pfn_to_page(c->start_pfn + c->nr_pages);
+	unsigned long start = (unsigned long)pfn_to_page(c->start_pfn - c->beside_pages), addr;
+	unsigned long end_pfn = c->start_pfn + c->nr_pages + c->beside_pages;
+	/* Else, nobody writes some of it, and what the allocator gives is not the same. */
+	bool known = all_mapped && c->init_on_alloc && c->poison == POISON_ONES;
 
+	if (known)
+		write_memory(c);
 	rank(c, 0);
-	for (; addr < end; addr += PAGE_SIZE) {
+	for (addr = start; addr < (unsigned long)pfn_to_page(end_pfn); addr += PAGE_SIZE) {
 		unsigned long entry = find_entry(addr), pfn = (entry & PTE_PFN_MASK) >> PAGE_SHIFT;
+		void *memory = find_memory(c, addr);
 
 		if (!entry)
 			continue;
 		replay_event(EVENT_ENTRY, addr,
 			     (entry & ~PTE_PFN_MASK) | rank(c, pfn) << PAGE_SHIFT);
-		if (pfn >= c->ram_pfn)
+		if (memory)
 			replay_event(EVENT_REFERENCES, addr, page_count(pfn_to_page(pfn)));
+		if (memory && known)
+			replay_event(EVENT_CONTENT, addr, sum(memory));
 	}
+	replay_event(EVENT_COUNTED, start, atomic_long_read(&nr_memmap_pages));
+#ifdef CONFIG_PROC_FS
+	replay_event(EVENT_COUNTED, start, direct_pages);
+#endif
 }
 
 /* While somebody holds the second page of a deduplicated memmap, with a reference of his own. */
@@ -425,33 +567,25 @@ static void unmap_held(const struct memmap_case *c)
 		return;
 	replay_event(EVENT_REFERENCES, addr, page_count(page));
 	__free_pages(page, 0);
-	freed_at_start = events()->event[PGFREE];
 }
 
 /* The memmap of memory that is no device's: it may stay offline and unwritten, so it is zeroed. */
 static void add_other_memory(const struct memmap_case *c)
 {
+	unsigned long next = SECTION_ALIGN_UP(c->start_pfn + 1);
+	unsigned long nr_pages = min(c->nr_pages, next - c->start_pfn);
 	unsigned long addr = (unsigned long)pfn_to_page(c->start_pfn);
-	unsigned long end = (unsigned long)pfn_to_page(c->start_pfn + PAGES_PER_SECTION);
+	unsigned long end = (unsigned long)pfn_to_page(c->start_pfn + nr_pages);
 
-	if (sparse_add_section(0, c->start_pfn, PAGES_PER_SECTION, NULL, NULL))
+	if (sparse_add_section(0, c->start_pfn, nr_pages, NULL, NULL))
 		return;
 	for (; addr < end && c->init_on_alloc; addr += PAGE_SIZE) {
-		unsigned long entry = find_entry(addr), pfn = (entry & PTE_PFN_MASK) >> PAGE_SHIFT;
-		unsigned long *word, found = 0;
+		void *memory = find_memory(c, addr);
 
-		if (!entry)
-			continue;
-		if (entry & _PAGE_PSE)
-			pfn += pte_index(addr);
-		word = __va(PFN_PHYS(pfn));
-		for (unsigned int i = 0; i < PAGE_SIZE / sizeof(*word); i++)
-			found |= word[i];
-		if (found)
+		if (memory && sum(memory))
 			replay_event(EVENT_STALE, addr, 0);
 	}
-	arch_remove_memory(PFN_PHYS(c->start_pfn), PFN_PHYS(PAGES_PER_SECTION), NULL, NULL);
-	count_early();
+	arch_remove_memory(PFN_PHYS(c->start_pfn), PFN_PHYS(nr_pages), NULL, NULL);
 }
 
 static bool run_bind(const struct memmap_case *c, enum memmap_part part)
@@ -464,6 +598,10 @@ static bool run_bind(const struct memmap_case *c, enum memmap_part part)
 		break;
 	case PART_UNMAP:
 		unmap(c);
+		break;
+	case PART_MOVE:
+		move_pfn_range_to_zone(&state->pgdat.node_zones[ZONE_DEVICE], c->start_pfn,
+				       c->nr_pages, pgmap_altmap(pgmap), MIGRATE_MOVABLE, false);
 		break;
 	case PART_UNMAP_HELD:
 		unmap_held(c);
@@ -578,8 +716,8 @@ static void prepare_online(const struct memmap_case *c)
 	nodes_clear(node_states[N_POSSIBLE]);
 	node_set_state(c->node, N_POSSIBLE);
 	restore_online_page_callback(generic_online_page);
-	if (c->callback)
-		set_online_page_callback(generic_online_page);
+	if (c->callback && set_online_page_callback(generic_online_page))
+		warn_trap();
 }
 
 /* As memory_block_online() does. */
@@ -667,6 +805,19 @@ static unsigned long prepare(const struct memmap_case *c, void *where)
 
 int deferred_init_memmap(void *data);
 
+static void run_deferred(const struct memmap_case *c)
+{
+	unsigned int i;
+
+	/* A zone that grows is the node's last. */
+	state->pgdat.node_spanned_pages -= PAGES_PER_SECTION;
+	for (i = 0; i < c->grown; i++)
+		replay_event(EVENT_RESULT, (unsigned long)pfn_to_page(c->start_pfn),
+			     deferred_grow_zone(zone_of(c), 0));
+	state->pgdat.node_spanned_pages += PAGES_PER_SECTION;
+	deferred_init_memmap(&state->pgdat);
+}
+
 static bool run(const struct memmap_case *c, enum memmap_part part)
 {
 #ifdef CONFIG_ZONE_DEVICE
@@ -683,7 +834,7 @@ static bool run(const struct memmap_case *c, enum memmap_part part)
 	else if (c->what == WHAT_RESERVED)
 		memblock_free_all();
 	else
-		deferred_init_memmap(&state->pgdat);
+		run_deferred(c);
 	return true;
 }
 
@@ -724,13 +875,15 @@ static unsigned long finish(const struct memmap_case *c)
 
 static void count(struct memmap_counts *told)
 {
-	struct zone *zone = &state->pgdat.node_zones[ZONE_NORMAL];
+	struct zone *zone;
 	unsigned int i;
 
 	*told = counts;
 	for (i = PGALLOC_NORMAL - ZONE_NORMAL; i < PGALLOC_NORMAL - ZONE_NORMAL + MAX_NR_ZONES; i++)
 		told->allocated += events()->event[i];
-	told->free_pages = state->pcp.count - ((struct dev_pagemap *)replay_pgmap)->altmap.alloc;
-	for (i = 0; i < NR_PAGE_ORDERS; i++)
-		told->free_pages += zone->free_area[i].nr_free << i;
+	told->free_pages = state->pcp.count + far_pcp.count -
+			   ((struct dev_pagemap *)replay_pgmap)->altmap.alloc;
+	for_each_zone(zone)
+		for (i = 0; i < NR_PAGE_ORDERS; i++)
+			told->free_pages += zone->free_area[i].nr_free << i;
 }

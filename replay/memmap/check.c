@@ -17,7 +17,7 @@
 #define MAX_DEVICE	(16UL << 18)		/* pages */
 #define MAX_MEMORY	(640UL << 10)		/* more than two batches */
 #define BIND_PAGES	(1UL << 18)
-#define BIND_CASES	103
+#define BIND_CASES	104			/* numbered ones; all others are random */
 /* Pages that wait for a TLB flush: 64 MiB, what comes with the last section, and tables. */
 #define MOST_HELD	((64 + 2 + 1) * MIB >> layout->page_shift)
 #define MAX_REPORTS	20
@@ -81,28 +81,43 @@ static bool run_bind(unsigned int kernel, const struct memmap_case *c)
 	/* What printk_once() has printed; harness/link gives the section this name. */
 	extern __attribute__((weak)) char __start_dataonce[], __stop_dataonce[];
 	const struct memmap_side *side = side_of(kernel);
-	static struct memmap_counts base;	/* the base's, in the same case */
-	struct memmap_counts before, after;
+	/* The base's, in the same case */
+	static struct memmap_counts base;
+	static unsigned long base_flushes, base_lost;
+	struct memmap_counts before, mapped, after;
+	unsigned long flushes, lost;
 	bool bad = false;
 
 	memset(__start_dataonce, 0, __stop_dataonce - __start_dataonce);
 	side->count(&before);
-	if (side->run(c, PART_MAP))
+	if (side->run(c, PART_MAP)) {
+		side->run(c, PART_MOVE);
 		side->run(c, PART_FILL);
+	}
 	side->finish(c);
+	side->count(&mapped);
 	side->run(c, PART_UNMAP_HELD);
+	side->count(&after);
+	flushes = after.flushes - mapped.flushes;
 	side->run(c, PART_AGAIN);
 	side->finish(c);
 	side->count(&after);
-	/* The table of 1 GiB of vmemmap and those above stay. */
-	if (before.free_pages - after.free_pages > 8)
-		bad |= found(kernel, "pages not returned", before.free_pages - after.free_pages);
-	if (!kernel)
+	/* Tables above those of 1 GiB stay. */
+	lost = before.free_pages - after.free_pages;
+	if (!kernel) {
 		base = after;
+		base_flushes = flushes;
+		base_lost = lost;
+		return true;
+	}
+	if (lost != base_lost)
+		bad |= found(kernel, "pages not returned", lost - base_lost);
+	if (base_flushes && !flushes)
+		bad |= found(kernel, "pages unmapped without a flush", c->nr_pages);
 	/* What unmaps like the base, such as v11 with increments, frees as early. */
-	else if (after.early && (after.early != base.early || after.flushes != base.flushes))
+	if (after.early && (after.early != base.early || after.flushes != base.flushes))
 		bad |= found(kernel, "pages freed before they were unmapped", after.early);
-	if (kernel && after.held > MOST_HELD)
+	if (after.held > MOST_HELD)
 		bad |= found(kernel, "pages held for one flush", after.held);
 	return !bad;
 }
@@ -137,8 +152,7 @@ static bool run_case(unsigned int kernel, const struct memmap_case *c)
 
 	set_init_on_alloc(c->init_on_alloc);
 	if (c->what == WHAT_BIND)
-		/* Memory is allocated from the start on; it is not zero. */
-		memset(replay_memory(), 0x5a, 64 * MIB);
+		memset(replay_memory(), 0x5a, c->ram_pages << layout->page_shift);
 	state_bytes = prepare_case(kernel, c, kernel ? nr_threads : 1,
 				   kernel && nr_threads > 1);
 	side->trace(traced);
@@ -344,7 +358,9 @@ static void random_fill(uint64_t *random, struct memmap_case *c)
 /*
  * Sizes, orders, with and without an altmap and init_on_alloc; then for each order memory in
  * plenty, less and less of it, and at last a page of another node, which makes the kernel warn.
- * Then more than is held for one flush; and memory in pieces, which hold no section's pages.
+ * Then more than is held for one flush; memory in pieces, which hold no section's pages, while
+ * another node has blocks that do; and just what is held for one flush, while the table of 1 GiB of
+ * the memmap stays.
  */
 static void number_bind(unsigned long number, struct memmap_case *c)
 {
@@ -360,12 +376,20 @@ static void number_bind(unsigned long number, struct memmap_case *c)
 		c->init_on_alloc = i & 1;
 		return;
 	}
-	if (number >= BIND_CASES - 4) {
-		i = number - (BIND_CASES - 4);
+	if (number == BIND_CASES - 1) {
+		*c = make_case(WHAT_BIND, 4 * BIND_PAGES, 0, true);
+		c->beside_pages = layout->pages_per_section;
+		return;
+	}
+	if (number >= BIND_CASES - 5) {
+		i = number - (BIND_CASES - 5);
 		*c = make_case(WHAT_BIND, i ? BIND_PAGES : 8 * BIND_PAGES, i ? (i - 1) * 9 : 0,
 			       true);
-		c->ram_pages *= i ? 2 : 1;
 		c->scattered = i;
+		if (i) {
+			c->far_pfn = c->ram_pfn + 2 * c->ram_pages;
+			c->ram_pages *= 3;
+		}
 		return;
 	}
 	i = (number - 24) / 25 % 3;
@@ -375,6 +399,47 @@ static void number_bind(unsigned long number, struct memmap_case *c)
 		c->ram_pages = step <= 12 ? 1 + (enough - 1) * (step - 1) / 12 : enough;
 	if (step > 12)
 		c->far_pfn = c->ram_pfn + enough * (step - 13) / 12;
+}
+
+/*
+ * Of any order, from any subsection on: sections in part at both ends, other memory beside it, with
+ * an altmap or without, and a direct map of small or large pages. Or whole sections, and memory is
+ * scarce: a block for some of them, and few pages or none for their tables.
+ */
+static void random_bind(uint64_t *random, struct memmap_case *c)
+{
+	bool scarce = !below(random, 4);
+	unsigned int order = scarce ? 9 : below(random, 2) ? below(random, 3) * 9 :
+						below(random, layout->max_order + 1);
+	unsigned int poison = below(random, 8) ? POISON_ONES : below(random, NR_POISON);
+	unsigned long section = layout->pages_per_section, start, end, room;
+	/* Where the memmap is deduplicated, a compound page lies in a section or has whole ones. */
+	unsigned long unit = scarce ? section : order > 9 ? 1UL << order : 512;
+
+	start = below(random, BIND_PAGES / unit) * unit;
+	room = (below(random, 2) ? BIND_PAGES : 2 * section) / unit ?: 1;
+	*c = make_case(WHAT_BIND, (1 + below(random, room)) * unit, order, true);
+	c->start_pfn += start;
+	c->poison = poison;
+	c->init_on_alloc = !!below(random, 8);
+	c->pieces = below(random, 2);
+	if (scarce) {
+		c->ram_pages = 128 * (1 + below(random, 4)) + below(random, 8);
+		return;
+	}
+	end = c->start_pfn + c->nr_pages;
+	c->beside_pages = 512 * below(random, 4);
+	if (start % section && c->beside_pages > start % section)
+		c->beside_pages = start % section;
+	if (c->beside_pages > section - end % section)
+		c->beside_pages = section - end % section;
+	c->direct = below(random, 3);
+	c->reserve = 2;
+	c->offset = (c->nr_pages / 64 + below(random, 1024)) | ((1UL << order) - 1);
+	c->offset += 1 - c->reserve;
+	c->altmap = c->reserve + c->offset < c->nr_pages && below(random, 2);
+	if (!c->altmap)
+		c->reserve = c->offset = 0;
 }
 
 static void reserve(struct memmap_case *c, unsigned long from, unsigned long to)
@@ -401,6 +466,9 @@ static void random_boot(uint64_t *random, struct memmap_case *c)
 
 	c->zone = side_of(0)->zones[below(random, 2)];
 	c->checked = layout->can_check && !below(random, 4);
+	c->unaccepted = !below(random, 4);
+	if (c->what == WHAT_DEFERRED)
+		c->grown = below(random, 2) * below(random, 4);
 	c->start_pfn = START_PFN + below(random, 64) * section;
 	c->nr_pages = below(random, 8) ? (1 + below(random, 4)) * section : MAX_MEMORY;
 	/* The zone ends anywhere; it starts where a section does, as what is deferred. */
@@ -499,10 +567,6 @@ static void random_offline(uint64_t *random, struct memmap_case *c)
 static int check_what(enum memmap_what what, unsigned long cases, uint64_t seed,
 		      unsigned long first)
 {
-	if (what == WHAT_BIND && first >= BIND_CASES)
-		die("the last case of bind is number %d", BIND_CASES - 1);
-	if (what == WHAT_BIND && first + cases > BIND_CASES)
-		cases = BIND_CASES - first;
 	for (unsigned long number = first; number - first < cases; number++) {
 		uint64_t random = seed * 0x100000001b3 + number;
 		struct memmap_case c = make_case(what, 0, 0, true);
@@ -511,8 +575,10 @@ static int check_what(enum memmap_what what, unsigned long cases, uint64_t seed,
 		c.poison = below(&random, NR_POISON);
 		if (what == WHAT_FILL)
 			random_fill(&random, &c);
-		else if (what == WHAT_BIND)
+		else if (what == WHAT_BIND && number < BIND_CASES)
 			number_bind(number, &c);
+		else if (what == WHAT_BIND)
+			random_bind(&random, &c);
 		else if (what == WHAT_ONLINE)
 			random_online(&random, &c);
 		else if (what == WHAT_OFFLINE)
@@ -524,10 +590,11 @@ static int check_what(enum memmap_what what, unsigned long cases, uint64_t seed,
 		/* The words that compare it again, and what it is */
 		snprintf(name, sizeof(name), "check %s 1 %lu %lu: order=%u,pfn=0x%lx,pages=0x%lx,"
 			 "node=%u,zone=%u,type=%u,early=%u,poison=%u,altmap=%u:0x%lx+0x%lx,"
-			 "block=0x%lx:0x%lx,ram=0x%lx,far=0x%lx",
+			 "block=0x%lx:0x%lx,ram=0x%lx,far=0x%lx,beside=0x%lx,direct=%u",
 			 what_names[what], seed, number, c.order, c.start_pfn, c.nr_pages, c.node,
 			 c.zone, c.type, c.early, c.poison, c.altmap, c.reserve, c.offset,
-			 c.block_pages, c.memmap_pages, c.ram_pages, c.far_pfn);
+			 c.block_pages, c.memmap_pages, c.ram_pages, c.far_pfn, c.beside_pages,
+			 c.direct);
 		compare(&c, name);
 	}
 	return print_summary(what_names[what]);
@@ -543,7 +610,7 @@ static unsigned long read_setting(const char *name, unsigned long missing)
 int check_all(int nr, char **words)
 {
 	/* In a few seconds */
-	static const unsigned long few[] = { 2000, BIND_CASES, 100, 100, 30, 60 };
+	static const unsigned long few[] = { 2000, BIND_CASES + 200, 100, 100, 30, 60 };
 	unsigned long pages = MAX_DEVICE + 2 * GUARD;
 	int failed = 0;
 

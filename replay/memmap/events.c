@@ -22,9 +22,12 @@ static const char *const formats[] = {
 	[EVENT_REFERENCES] = "references(pfn 0x%lx, %ld)",
 	[EVENT_FAILED] = "failed(for pfn 0x%lx)",
 	[EVENT_STALE] = "stale bytes(for pfn 0x%lx)",
+	[EVENT_CONTENT] = "content(for pfn 0x%lx, 0x%lx)",
+	[EVENT_COUNTED] = "counted(for pfn 0x%lx, %ld pages)",
 	[EVENT_PRINT] = "printk",
 	[EVENT_MIGRATE] = "migrate(pfn 0x%lx)",
 	[EVENT_RESULT] = "step(at pfn 0x%lx) returns %ld",
+	[EVENT_ACCEPTED] = "accepted(from pfn 0x%lx, %ld pages)",
 	[EVENT_ZONE] = "zone(from pfn 0x%lx, %ld: pages << 1 | contiguous)",
 };
 

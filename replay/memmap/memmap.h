@@ -16,11 +16,13 @@ enum memmap_what {
 };
 
 /*
- * The parts of a bind; all else is one part. To compare, the last one while somebody holds a page,
- * and all of it once more, in memory that was used and returned. Where memory is scarce, that may
- * end otherwise than in base: it is in other pieces.
+ * The parts of a bind; all else is one part. To compare, also what moves the range to its zone, the
+ * last part while somebody holds a page, and all of it once more, in memory that was used and
+ * returned. Where memory is scarce, that may end otherwise than in base: it is in other pieces.
  */
-enum memmap_part { PART_MAP, PART_FILL, PART_UNMAP, NR_PARTS, PART_UNMAP_HELD, PART_AGAIN };
+enum memmap_part {
+	PART_MAP, PART_FILL, PART_UNMAP, NR_PARTS, PART_MOVE, PART_UNMAP_HELD, PART_AGAIN
+};
 
 /* Which sections count as early ones. */
 enum memmap_early { EARLY_NONE, EARLY_ALL, EARLY_ODD, NR_EARLY };
@@ -43,6 +45,7 @@ enum memmap_use {
 	USE_POISONED,		/* PageHWPoison */
 	USE_HUGETLB,		/* they go elsewhere */
 	USE_FREE_HUGETLB,	/* they are dissolved */
+	USE_FROZEN,		/* unmovable, the first of each group without a reference */
 	NR_USES
 };
 
@@ -76,11 +79,19 @@ struct memmap_case {
 	unsigned long offset;		/* of it: pages that hold the memmap */
 	/* BIND: free memory, from which vmemmap is allocated; a page of another node, or 0. */
 	unsigned long ram_pfn, ram_pages, far_pfn;
-	bool scattered;			/* no more than 32 pages of it in a row are free */
+	/* Up to there, no more than 32 pages in a row are free; all behind is of that node. */
+	bool scattered;
+	/* BIND: so many pages before and behind the device are other memory, which stays. */
+	unsigned long beside_pages;
+	unsigned int direct;		/* the level of pages of the direct map, or 0: it has none */
+	bool pieces;			/* it is unmapped in two */
 	/* DEFERRED and RESERVED: memory that is not free, from one pfn to another. */
 	unsigned int nr_reserved;
 	unsigned long reserved[MAX_RESERVED][2];
 	unsigned int checked;		/* as check_pages= of the command line */
+	bool unaccepted;		/* every other block must be accepted before it is used */
+	/* DEFERRED: so often, who allocates makes the zone grow before. */
+	unsigned int grown;
 	/* RESERVED: how many pages, from start_pfn on, are of a lower zone, and of which. */
 	unsigned long lower_pages;
 	unsigned int lower_zone;
@@ -153,9 +164,12 @@ enum memmap_event {
 	EVENT_REFERENCES,	/* at the end: page, its count */
 	EVENT_FAILED,		/* from this page on */
 	EVENT_STALE,		/* memmap that is not zero */
+	EVENT_CONTENT,		/* of a page of the memmap, by its entry: a sum */
+	EVENT_COUNTED,		/* pages that counters say a memmap, the direct map has */
 	EVENT_PRINT,		/* printk() */
 	EVENT_MIGRATE,		/* of a page */
-	EVENT_RESULT,		/* of a step */
+	EVENT_RESULT,		/* of a step, of a zone that grows */
+	EVENT_ACCEPTED,		/* memory from a page on: pages */
 	EVENT_ZONE,		/* behind it: its first page, spanned pages << 1 | contiguous */
 };
 

@@ -215,7 +215,7 @@ void wait_for_freed_hugetlb_folios(void)
 
 static void use_page(struct page *page, enum memmap_use use)
 {
-	set_page_count(page, 1);
+	set_page_count(page, use != USE_FROZEN);
 	set_page_private(page, use);
 	switch (use) {
 	case USE_MOVABLE:
@@ -282,7 +282,8 @@ static void use_pages(struct zone *zone, unsigned long pfn, unsigned long end_pf
 				use_hugetlb(page, use);
 			else
 				for (i = 0; i < 1UL << group; i++)
-					use_page(page + i, use);
+					use_page(page + i, i && use == USE_FROZEN ?
+						 USE_UNMOVABLE : use);
 		}
 	}
 	spin_unlock_irqrestore(&zone->lock, flags);

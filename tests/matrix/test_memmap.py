@@ -30,14 +30,14 @@ QUICK = (
     *("fill.skipped-tail", "fill.wrong-template", "fill.section-past-the-end"),
     *("bind.entry-too-few", "bind.reference-too-many"),
     *("bind.freed-before-cleared", "bind.no-flush", "bind.page-not-verified"),
-    *("bind.block-kept-after-failure", "deferred.wrong-refcount"),
+    *("bind.block-kept-after-failure", "bind.reserve-not-zeroed", "deferred.wrong-refcount"),
     *("deferred.own-next-link-copied", "deferred.page-too-many"),
     *("reserved.in-another-zone", "deferred.freed-at-the-head", "online.not-isolated"),
     *("offline.hole-not-seen", "offline.skip-too-far", "offline.stale-order"),
     *("threads.unaligned-chunks", "threads.not-waited"),
 )
-# Cases of a fault's check; all of the numbered ones of a bind.
-CASES = {"fill": "3000", "bind": "103"}
+# Cases of a fault's check; of a bind, all numbered ones and 200 random ones.
+CASES = {"fill": "3000", "bind": "304"}
 # Of each topic: the function that drains, and whom it must not call before.
 DRAINED = {
     "fill": (CHUNK, ""),
