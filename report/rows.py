@@ -31,6 +31,7 @@ from report.samples import (
     find_time,
     format_places,
     list_runners,
+    tell_other_sizes,
 )
 
 # The newest record of each CPU. Those of before 2026-11-26 are of older versions of the series.
@@ -365,5 +366,6 @@ def format_samples(samples: Samples) -> str:
         f"{samples['cpu']}\n{unit}; {describe_runs(samples)}\n"
         f"as it boots: {samples['because']}; alternatives: {samples['alternatives'] or 'none'}\n"
         f"configuration of the kernels: {samples['config']}\n{align_rows(rows)}"
+        f"{tell_other_sizes(samples)}"
         f"the hypervisor took at most {find_stolen(results):.0%} of the CPU time of a race\n"
     )

@@ -24,16 +24,29 @@ def format_ratios(ratios: Sequence[float]) -> str:
 
 
 def merge_runs(runs: Sequence[Sequence[Result]]) -> list[Result]:
+    """Return each row with its processes; a row that some ran at another size is several rows."""
     merged = []
-    for results in zip(*runs, strict=True):
-        same = {
-            key: value
-            for key, value in results[0].items()
-            if all(one[key] == value for one in results) and not isinstance(value, dict)
-        }
-        parts = [{key: one[key] for key in one if key not in same} for one in results]
-        merged.append(same | {"runs": parts})
+    for found in zip(*runs, strict=True):
+        sizes = dict.fromkeys((one.get("row"), one.get("mib")) for one in found)
+        for size in sizes:
+            results = [one for one in found if (one.get("row"), one.get("mib")) == size]
+            same = {
+                key: value
+                for key, value in results[0].items()
+                if all(one[key] == value for one in results) and not isinstance(value, dict)
+            }
+            parts = [{key: one[key] for key in one if key not in same} for one in results]
+            of = {"of": len(found)} if len(sizes) > 1 else {}
+            merged.append(same | of | {"runs": parts})
     return merged
+
+
+def tell_other_sizes(samples: Samples) -> str:
+    """Return a line that names the rows that not all processes ran, or nothing."""
+    some = [one for one in samples["results"] if "of" in one]
+    names = (f"{one['row']} in {len(one['runs'])} of {one['of']}" for one in some)
+    told = "for lack of memory, processes ran a row at different sizes: "
+    return f"{told}{', '.join(names)}\n" if some else ""
 
 
 def list_runners(result: Result, what: str = "samples") -> list[str]:
@@ -92,7 +105,7 @@ def find_mean(results: Sequence[Result], over: str, under: str, what: str = "sam
 
 
 def describe_runs(samples: Samples) -> str:
-    runs = samples["results"][0]["runs"]
+    runs = max((one["runs"] for one in samples["results"]), key=len)
     times = next(runs[0][key] for key in ("samples", "copy") if key in runs[0])
     rounds = len(next(iter(times.values())))
     if len(runs) == 1:

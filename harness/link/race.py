@@ -5,6 +5,7 @@ What varies most is less the round than the process and the host. So a race is s
 in turn, each with its rounds.
 """
 
+import functools
 import itertools
 import json
 import sys
@@ -25,6 +26,8 @@ from report.rows import format_samples
 from report.samples import Samples, merge_runs
 
 PLAIN = "returns=plain"
+# A log has each line when it is told, too.
+show = functools.partial(print, flush=True)
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ def run_races(program: Path, races: Sequence[str], runs: int, folder: Path) -> S
             announce(f"racing, process {number + 1} of {runs}: {words[:60]}")
             # Rows of one round per process begin at another place of the stack in each.
             place = [f"place={number}"] * (program.name.startswith("memmap"))
-            run([program, *place, *words.split(), made / "race.json"], "racing", progress=print)
+            run([program, *place, *words.split(), made / "race.json"], "racing", progress=show)
             raced = json.loads((made / "race.json").read_text())
             if len(results) == number:
                 results.append([])
@@ -124,7 +127,17 @@ def list_checks(race: Race, program: Path) -> Iterator[str]:
     """Compare, and yield what the program says of it; Raises UserError where kernels differ."""
     for words in race.checks:
         announce(f"comparing: {words}")
-        yield run([program, *words.split()], f"comparing ({words})", progress=print)
+        yield run([program, *words.split()], f"comparing ({words})", progress=show)
+
+
+def keep_samples(folder: Path, name: str, text: str, samples: Samples) -> None:
+    """Write the samples of a race, and only then make its table and print it."""
+    with replace(folder) as new:
+        new.mkdir()
+        (new / f"{name}.json").write_text(json.dumps(samples, indent=1) + "\n")
+    table = format_samples(samples)
+    print(f"\n{table}")
+    (folder / f"{name}.txt").write_text(f"{text}\n{table}")
 
 
 def run_race(options: Options, race: Race) -> Samples:
@@ -142,12 +155,7 @@ def run_race(options: Options, race: Race) -> Samples:
     text = "".join(list_checks(race, made))
     folder = race.locate(options)
     samples = run_races(made, race.races, options.runs, folder.parent)
-    table = format_samples(samples)
-    print(f"\n{table}")
-    with replace(folder) as new:
-        new.mkdir()
-        (new / f"{race.name}.txt").write_text(f"{text}\n{table}")
-        (new / f"{race.name}.json").write_text(json.dumps(samples, indent=1) + "\n")
+    keep_samples(folder, race.name, text, samples)
     say(f"table and raw samples: {folder}")
     say(f"the program, which runs on any x86-64 Linux: {made}")
     if peer and race.program is MEMMAP:

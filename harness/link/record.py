@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.core import Options, UserError, run_stage, say
+from harness.core.cache import replace
 from harness.core.cpu import describe_cpu
 from harness.link.race import RACES, Race, finish, run_race
 from report.rows import format_samples
@@ -81,17 +82,19 @@ def add_foreign(file: Path, results: Path = RESULTS) -> Path:
             raise KeyError(missing.pop())
         samples = finish(raced, [found])
         table = format_samples(samples)
-    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        readme = format_readme({"memmap": samples}, ())
+        config = str(samples["config"]).partition(",")[0]
+        where = choose_folder(results, name_folder(samples["cpu"], config, samples["date"]))
+    except (OSError, ValueError, LookupError, AttributeError, TypeError, StopIteration) as error:
         raise UserError(
             f"FROM={file} is no file that the program memmap wrote ({error}): "
             "run it without words there, and give the file that it names"
         ) from None
-    config = str(samples["config"]).partition(",")[0]
-    where = choose_folder(results, name_folder(samples["cpu"], config, samples["date"]))
-    where.mkdir(parents=True)
-    (where / "memmap.json").write_text(json.dumps(samples, indent=1) + "\n")
-    (where / "memmap.txt").write_text(table)
-    (where / "README.md").write_text(format_readme({"memmap": samples}, ()))
+    with replace(where) as new:
+        new.mkdir()
+        (new / "memmap.json").write_text(json.dumps(samples, indent=1) + "\n")
+        (new / "memmap.txt").write_text(table)
+        (new / "README.md").write_text(readme)
     print(table)
     return where
 

@@ -71,11 +71,30 @@ static void __attribute__((noreturn)) refuse_row(const char *text)
 	die("%s is no row such as bind:64:o9:ram or online:256:b128", text);
 }
 
+/* A row that had to shrink is named, and told in the samples, as it runs. */
+static void name_size(struct row *row, const char *text, unsigned long asked)
+{
+	unsigned long mib = (row->c.nr_pages << layout->page_shift) / MIB;
+	const char *size = strchr(text, ':') + 1;
+	int length = size - text, n;
+
+	if (mib == asked)
+		return;
+	n = snprintf(row->text, sizeof(row->text), "%.*s%s%lu%s", length, text,
+		     mib % 1024 ? "m" : "", mib % 1024 ? mib : mib / 1024,
+		     size + strcspn(size, ":"));
+	if (n < 0 || (size_t)n >= sizeof(row->text))
+		refuse_row(text);
+	fprintf(stderr, "%s runs as %s: too little memory is free, or blocks are larger\n", text,
+		row->text);
+}
+
 static void add_row(const char *text)
 {
 	struct row *row = &rows[nr_rows++];
 	unsigned long mib, block = block_mib(), order = 0, room = free_memory() / 4 * 3, need;
 	char words[sizeof(row->text)], *word, *end;
+	unsigned long asked;
 	bool keep = false, ram = false, used = false;
 	enum memmap_what what;
 
@@ -88,6 +107,7 @@ static void add_row(const char *text)
 	mib = word ? strtoul(word + (*word == 'm'), &end, 10) * (*word == 'm' ? 1 : 1024) : 0;
 	if (!mib || *end)
 		refuse_row(text);
+	asked = mib;
 	while ((word = strtok(NULL, ":"))) {
 		unsigned long n = strtoul(word + 1, &end, 10);
 
@@ -133,6 +153,7 @@ static void add_row(const char *text)
 	if (!row->written || row->c.nr_pages >> row->c.order == 0)
 		die("%s: too little memory is free, or it has no whole page or block: choose "
 		    "another size", text);
+	name_size(row, text, asked);
 }
 
 /* What is filled, in so many pieces */

@@ -164,12 +164,42 @@ def test_record_of_another_machine(tmp_path: Path) -> None:
     assert where.name == "2026-11-26-zen-3"
     assert "64 CPUs, 512 GiB of memory, no virtual machine" in (where / "README.md").read_text()
     assert "boot: deferred memory" in (where / "memmap.txt").read_text()
-    file.write_text("{}")
-    with pytest.raises(UserError, match=f"^FROM={file} is no file that the program memmap wrote"):
-        record.add_foreign(file, tmp_path / "results")
-    assert len([*(tmp_path / "results").iterdir()]) == 1
+    whole = json.loads(file.read_text())
+    parts = [{key: whole[key] for key in whole if key != missing} for missing in whole]
+    for told in ({}, whole | {"results": []}, whole | {"results": [{}]}, *parts):
+        file.write_text(json.dumps(told))
+        with pytest.raises(UserError, match=f"^FROM={file} is no file that the program memmap wr"):
+            record.add_foreign(file, tmp_path / "results")
+        assert len([*(tmp_path / "results").iterdir()]) == 1
 
 
 def test_name_of_a_record() -> None:
     assert record.name_folder("EPYC, family 25 (Zen 4)", "debian", "D") == "D-zen-4"
     assert record.name_folder("EPYC, family 99", "default", "D") == "D-epyc-default"
+
+
+def test_samples_are_kept_before_a_table_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> str:
+        raise KeyError("mib")
+
+    monkeypatch.setattr(race, "format_samples", fail)
+    with pytest.raises(KeyError):
+        race.keep_samples(tmp_path / "memmap", "memmap", "compared", RECORDED["memmap"])
+    assert json.loads((tmp_path / "memmap/memmap.json").read_text()) == RECORDED["memmap"]
+
+
+def test_rows_of_other_sizes_do_not_merge() -> None:
+    times = {"base": [10.0], "series": [5.0], "bound": [5.0]}
+    row = {"what": "online", "block_mib": 128, "threads": 0, "written": 1, "samples": times}
+    row |= {"returns": "safe", "stolen": 0.0}
+    runs = [[row | {"row": f"online:{gib}", "mib": gib << 10}] for gib in (16, 8, 16)]
+    merged = samples.merge_runs(runs)
+    assert [(one["row"], len(one["runs"])) for one in merged] == [("online:16", 2), ("online:8", 1)]
+    facts = dict.fromkeys(("cpu", "because", "alternatives", "config"), "x")
+    told = rows.format_samples(facts | {"results": merged})
+    assert "ran a row at different sizes: online:16 in 2 of 3, online:8 in 1 of 3\n" in told
+    assert " 8 GiB " in told and " 16 GiB " in told
+    alike = rows.format_samples(facts | {"results": samples.merge_runs([runs[0], runs[0]])})
+    assert "different sizes" not in alike
