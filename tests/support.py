@@ -79,6 +79,10 @@ class Builder:
         need(config.tools.missing())
         return images.build_kernel(self.options, name, getattr(self.trees, name), config)
 
+    def name_config(self, name: str) -> str:
+        """Return the name, or none, for that of the VM, where Debian's package is not there."""
+        return "" if name == Options.config != self.options.config else name
+
     def need_config(self, name: str) -> None:
         """Skip the test if what a configuration needs, to build and to run, is not there."""
         config = CONFIGS[name or self.options.config]
@@ -88,11 +92,13 @@ class Builder:
         need(lacks)
 
     def program(self, program: Program, name: str = "") -> Path:
+        name = self.name_config(name)
         self.need_config(name)
         with LOCK:
             return build_program(program, self.options, self.trees, name)
 
     def pair(self, program: Program, name: str = "") -> tuple[Objects, Objects]:
+        name = self.name_config(name)
         self.need_config(name)
         with LOCK:
             return build_pair(program, self.options, self.trees, name)

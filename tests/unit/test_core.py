@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.core import command, cpu, errors, options
+from support import Builder
 
 BUILD = ["  CC utxferror.o", "a.c:1: error: no semicolon", "make: *** [a.o] Error 1"]
 # The peer's differences are told in small letters.
@@ -73,3 +74,12 @@ INFO = (
 def test_description_of_a_cpu(vendor: str, family: int, model: int, flag: str, known: str) -> None:
     told = cpu.describe_cpu(INFO.format(vendor, family, model, flag))
     assert told == f"A CPU, family {family} model {model} stepping 8{known}"
+
+
+def test_memmap_is_compared_without_debians_package() -> None:
+    """The main comparison then has the configuration of the VM, and is not skipped."""
+    builder = object.__new__(Builder)
+    for config, name in (("debian", "debian"), ("default", "")):
+        builder.options = options.read_options({"CONFIG": config})
+        assert builder.name_config("debian") == name
+    builder.need_config(builder.name_config("debian"))
