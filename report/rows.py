@@ -4,7 +4,7 @@
 A row of the program memmap has a name, such as bind:64:o9:ram, and of each is told a FIGURE:
 
     base            what it took the base
-    peer@v11        the same of the peer in the file v11 of STEPS
+    peer@v11        the same of the peer in the file v11 of STEPS_V11, other steps in STEPS
     base/series     their ratio
     unmap:base      ms of a part of a bind, or what was counted in it
     A>B             both, with an arrow between them
@@ -44,8 +44,10 @@ RUNS = {
 }
 # The CPU of the tables without a column for it: its record is of this version, as it boots.
 NEWEST = "Zen 3"
-# The series up to a patch, or v11, as the peer of base and series.
+# The series up to a patch, as the peer of base and series.
 STEPS = "2026-11-27-zen-3-steps"
+# As the peer: v11, and v11 with on-v11.
+STEPS_V11 = "2026-11-28-granite-rapids-v11"
 # Li Zhe's v11 as the peer: folder and file.
 V11 = {
     "Zen 3": (STEPS, "v11"),
@@ -131,9 +133,10 @@ SHOWN = {
 def find(row: str, step: str = "", cpu: str = NEWEST, *, plain: bool = False) -> Result | None:
     """Return the result of a row, with the CPU as it boots or with plain returns.
 
-    It is that of a CPU's record, or of a file of STEPS.
+    It is that of a CPU's record, or of a file of STEPS or STEPS_V11.
     """
-    results = read_samples(STEPS, step)["results"] if step else load(cpu)
+    folder = STEPS_V11 if "v11" in step else STEPS
+    results = read_samples(folder, step)["results"] if step else load(cpu)
     return pick([one for one in results if (one["returns"] == "plain") == plain], row=row)
 
 

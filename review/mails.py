@@ -21,6 +21,7 @@ from report.rows import (
     make_pairs,
     name_rows,
     select_folios,
+    tell,
     tell_figure,
 )
 from report.samples import Row, align_rows, find_mean, find_ratios, find_time
@@ -60,7 +61,7 @@ def list_on_v11(*, patch: bool) -> list[Row]:
             for step in ("v11", "v11-and-on-v11")
             if (result := find(row, step))
         )
-        cells += [f"{over / under:.2f}x"] * (not patch)
+        cells += [f"{tell(over / under)}x"] * (not patch)
         rows.append((name.partition(" (")[0] if patch else name, *cells))
     return rows
 
