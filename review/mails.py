@@ -100,7 +100,8 @@ def list_blocks(what: str, before: str, after: int) -> list[Row]:
 
 def list_hotplug_steps() -> list[Row]:
     steps = {"7.3.4": "base@hotplug-memmap-1"}
-    for told, number in (("1", 1), ("1 and 2", 2), ("1 to 3", 3), ("1 to 4", 4), ("all", 6)):
+    # They ran before there were patches 1 and 2.
+    for told, number in (("3", 1), ("3 and 4", 2), ("3 to 5", 3), ("3 to 6", 4), ("3 to 8", 6)):
         steps[f"with {told}"] = f"peer@hotplug-memmap-{number}"
     rows = {what: f"{what}:64:b128" for what in ("online", "offline")}
     return turn(make_grid("|".join(["", *steps]), rows, " ".join(steps.values())))
@@ -169,11 +170,11 @@ def list_mails() -> tuple[tuple[str, list[Row]], ...]:
         ),
         ("hotplug-memmap/0000-*", list_hotplug()),
         ("hotplug-memmap/0000-*", list_hotplug_steps()),
-        ("hotplug-memmap/0001-*", list_blocks("online", "base@hotplug-memmap-1", 1)),
-        ("hotplug-memmap/0002-*", list_blocks("offline", "peer@hotplug-memmap-1", 2)),
-        ("hotplug-memmap/0003-*", list_blocks("offline", "peer@hotplug-memmap-2", 3)),
-        ("hotplug-memmap/0004-*", list_blocks("offline", "peer@hotplug-memmap-3", 4)),
-        ("hotplug-memmap/0006-*", list_blocks("online", "peer@hotplug-memmap-4", 6)),
+        ("hotplug-memmap/0003-*", list_blocks("online", "base@hotplug-memmap-1", 1)),
+        ("hotplug-memmap/0004-*", list_blocks("offline", "peer@hotplug-memmap-1", 2)),
+        ("hotplug-memmap/0005-*", list_blocks("offline", "peer@hotplug-memmap-2", 3)),
+        ("hotplug-memmap/0006-*", list_blocks("offline", "peer@hotplug-memmap-3", 4)),
+        ("hotplug-memmap/0008-*", list_blocks("online", "peer@hotplug-memmap-4", 6)),
         (
             "vmemmap/0000-*",
             make_pairs(

@@ -3,6 +3,7 @@
 #include <linux/hugetlb.h>
 #include <linux/memory.h>
 #include <linux/migrate.h>
+#include <linux/srcu.h>
 #include <asm/paravirt.h>
 
 #include "../arch/x86/mm/mm_internal.h"
@@ -28,6 +29,8 @@ LIST_HEAD(pgd_list);
 DEFINE_SPINLOCK(pgd_lock);
 struct mm_struct init_mm;
 int after_bootmem = 1;
+/* No compaction runs, so nobody is waited for. */
+struct srcu_struct compaction_srcu;
 #ifdef CONFIG_AMD_MEM_ENCRYPT
 u64 sme_me_mask;
 #endif
@@ -57,6 +60,7 @@ STUB(pv_alloc, BIND);
 STUB(set_cpus_allowed_ptr, BOOT);
 STUB(sparse_index_init, BIND);
 STUB(split_page_memcg, BIND);
+STUB(synchronize_srcu_expedited, HOTPLUG);
 STUB(touch_nmi_watchdog, BIND | BOOT);
 STUB(touch_softlockup_watchdog, BOOT | HOTPLUG);
 STUB(wakeup_kswapd, BIND);
