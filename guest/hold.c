@@ -18,6 +18,7 @@
  *	urgent		from here on, as a real-time task
  *	poison PAGE	by the kernel's injector
  *	told PAGE	reading the page must end in SIGBUS
+ *	holes		give back every other page
  *	stay		for good, in the background
  *
  * Without a STEP, the memory must be 0 before, and one word of each 64 bytes is written
@@ -171,6 +172,13 @@ static void be_told(unsigned long page, int inject)
 		err(1, "cannot poison page %lu", page);
 }
 
+static void make_holes(void)
+{
+	for (size_t at = 0; at < size; at += 2 * PAGE)
+		if (madvise((char *)memory + at, PAGE, MADV_DONTNEED))
+			err(1, "cannot give back the page at %zu", at);
+}
+
 int main(int argc, char **argv)
 {
 	size = argc < 3 ? 0 : strtoul(argv[1], NULL, 10) << 20;
@@ -194,6 +202,8 @@ int main(int argc, char **argv)
 			fill();
 		} else if (!strcmp(*step, "verify")) {
 			verify();
+		} else if (!strcmp(*step, "holes")) {
+			make_holes();
 		} else if (!strcmp(*step, "urgent")) {
 			if (sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ 1 }))
 				err(1, "cannot become a real-time task");
