@@ -50,6 +50,7 @@ STEPS = "2026-11-27-zen-3-steps"
 STEPS_V11 = "2026-11-28-granite-rapids-v11"
 # Li Zhe's v11 as the peer: folder and file.
 V11 = {
+    "Granite Rapids": (STEPS_V11, "v11"),
     "Zen 3": (STEPS, "v11"),
     "Zen 4": ("2026-11-25-zen-4-v11", "memmap"),
     "Zen 5": ("2026-11-27-zen-5", "v11"),
