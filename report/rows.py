@@ -170,14 +170,16 @@ def tell_pair(result: Result | None) -> str:
     return f"{tell(today)} -> {tell(now)} s: {tell_ratio(result, 'base', 'series')}"
 
 
-def tell_figure(row: str, figure: str, cost: Callable[[Result, str], float] = find_cost) -> str:
-    """Return a FIGURE of a row, which was run."""
+def tell_figure(
+    row: str, figure: str, cost: Callable[[Result, str], float] = find_cost, cpu: str = NEWEST
+) -> str:
+    """Return a FIGURE of a row, which was run on a CPU."""
     if ">" in figure:
-        return " -> ".join(tell_figure(row, one) for one in figure.split(">"))
+        return " -> ".join(tell_figure(row, one, cost, cpu) for one in figure.split(">"))
     name, _, step = figure.partition("@")
     what, _, runner = name.rpartition(":")
-    result = find(row, step)
-    assert result, f"{row} was not run ({step or RUNS[NEWEST]})"
+    result = find(row, step, cpu)
+    assert result, f"{row} was not run ({step or RUNS[cpu]})"
     if "/" in runner:
         return tell_ratio(result, *runner.split("/"))
     if what in PARTS:
@@ -191,24 +193,25 @@ def make_grid(
     rows: Mapping[str, str],
     figures: str,
     cost: Callable[[Result, str], float] = find_cost,
+    cpu: str = NEWEST,
 ) -> list[Row]:
     """Return a table with a line for each row, by its name; a bar parts the words of the head."""
     made: list[Row] = [head.split("|")]
     for name, row in rows.items():
-        made.append((name, *(tell_figure(row, figure, cost) for figure in figures.split())))
+        made.append((name, *(tell_figure(row, figure, cost, cpu) for figure in figures.split())))
     return made
 
 
 def make_pairs(
-    head: str, rows: Mapping[str, str], figures: str, labels: Sequence[str]
+    head: str, rows: Mapping[str, str], figures: str, labels: Sequence[str], cpu: str = NEWEST
 ) -> list[Row]:
     """Return a table with two lines for each row, of base and series, and at last their ratio."""
     made: list[Row] = [head.split("|")]
     for name, row in rows.items():
         for label, runner in zip(labels, ("base", "series"), strict=True):
-            cells = (tell_figure(row, f"{figure}:{runner}") for figure in figures.split())
+            cells = (tell_figure(row, f"{figure}:{runner}", cpu=cpu) for figure in figures.split())
             first = runner == "base"
-            ratio = "" if first else tell_figure(row, "base/series")
+            ratio = "" if first else tell_figure(row, "base/series", cpu=cpu)
             made.append((name * first, label, *cells, ratio))
     return made
 
