@@ -387,7 +387,10 @@ static void prepare_bind(const struct memmap_case *c)
 			.zone_idx = ZONE_NORMAL,
 		};
 	if (c->scattered) {
+		far->initialized = 1;
 		far->node = FAR_NODE;
+		far->zone_start_pfn = c->far_pfn;
+		far->spanned_pages = c->ram_pfn + c->ram_pages - c->far_pfn;
 		state->pgdat.node_zonelists[ZONELIST_FALLBACK]._zonerefs[1] = (struct zoneref) {
 			.zone = far,
 			.zone_idx = FAR_ZONE,
