@@ -36,6 +36,7 @@ from report.samples import (
 
 # The newest record of each CPU. Those of before 2026-11-26 are of older versions of the series.
 RUNS = {
+    "Granite Rapids": "2026-11-28-granite-rapids",
     "Ice Lake": "2026-11-28-ice-lake",
     "Sapphire Rapids": "2026-11-21-sapphire-rapids",
     "Zen 3": "2026-11-27-zen-3",
@@ -43,7 +44,7 @@ RUNS = {
     "Zen 5": "2026-11-27-zen-5",
 }
 # The CPU of the tables without a column for it: its record is of this version, as it boots.
-NEWEST = "Zen 3"
+NEWEST = "Granite Rapids"
 # The series up to a patch, as the peer of base and series.
 STEPS = "2026-11-27-zen-3-steps"
 # As the peer: v11, and v11 with on-v11.
@@ -257,7 +258,7 @@ GAINS = {
 
 def list_gains() -> list[Row]:
     """Return GAINS on the newest CPU as it boots, in s per TiB, at sizes that were measured."""
-    sizes = (64, 256, 1024)
+    sizes = (8, 64, 256)
     rows: list[Row] = [("seconds of one core per TiB, of", *(f"{gib} GiB" for gib in sizes))]
     for told, row in GAINS.items():
         rows.append((told, *(tell_pair(find(row.format(gib))) for gib in sizes)))

@@ -24,7 +24,9 @@ const char usage[] =
 "       works=N                  padata has so many works\n"
 "       beside=1                 compare two devices that are bound at once\n";
 
-const char *const setting_names[] = { "returns", "place", "threads", "helpers", "works", "beside", NULL };
+const char *const setting_names[] = {
+	"returns", "place", "threads", "helpers", "works", "beside", NULL
+};
 
 const char *const what_names[] = {
 	"fill", "bind", "deferred", "reserved", "online", "offline", NULL

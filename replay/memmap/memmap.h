@@ -83,7 +83,7 @@ struct memmap_case {
 	bool scattered;
 	/* BIND: so many pages before and behind the device are other memory, which stays. */
 	unsigned long beside_pages;
-	unsigned int direct;		/* the level of pages of the direct map, or 0: it has none */
+	unsigned int direct;		/* the level of pages of the direct map; 0: none */
 	bool pieces;			/* it is unmapped in two */
 	/* DEFERRED and RESERVED: memory that is not free, from one pfn to another. */
 	unsigned int nr_reserved;

@@ -30,10 +30,10 @@ static unsigned int nr_rows;
 static unsigned int first_place;	/* that of round 0 */
 
 /* Calls run(@c, @part) with the stack pointer so many bytes below a multiple of LINE. */
-#ifdef __x86_64__
 bool run_below(const struct memmap_case *c, enum memmap_part part,
 	       bool (*run)(const struct memmap_case *c, enum memmap_part part),
 	       unsigned long bytes);
+#ifdef __x86_64__
 asm(".pushsection .text\n"
     "run_below:\n"
     "	push %rbp\n"
@@ -45,7 +45,12 @@ asm(".pushsection .text\n"
     "	ret\n"
     ".popsection\n");
 #else
-#define run_below(c, part, run, bytes) (run(c, part))
+bool run_below(const struct memmap_case *c, enum memmap_part part,
+	       bool (*run)(const struct memmap_case *c, enum memmap_part part),
+	       unsigned long bytes)
+{
+	return run(c, part);
+}
 #endif
 
 /* As on this machine, or else as on most */
