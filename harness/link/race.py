@@ -26,13 +26,18 @@ from report.rows import format_samples
 from report.samples import Samples, merge_runs
 
 PLAIN = "returns=plain"
+# Each process begins at another place of the stack, also where it has one round.
+PLACE = "place={process}"
 # A log has each line when it is told, too.
 show = functools.partial(print, flush=True)
 
 
 @dataclass(frozen=True)
 class Race:
-    """A program, the words that compare and that race; name is that of its samples."""
+    """A program, the words that compare and that race; name is that of its samples.
+
+    {process} in words that race is the number of the process.
+    """
 
     name: str
     program: Program
@@ -76,12 +81,15 @@ RACES = (
         ),
         (
             # With rounds of each process: the larger, the fewer.
-            *(f"race {list_rows(gib)} {n}" for gib, n in ((8, 8), (64, 8), (256, 1), (1024, 1))),
-            f"race {MORE} 3",
-            f"{PLAIN} race {ALL} 3",
-            "race fill:100,fill:100:o9,fill:100:o18,fill:100:o9:ram,fill:100:o18:ram 8",
-            f"race {','.join(f'fill:16:o{order}' for order in range(19))} 8",
-            f"race {THREADS} 5",
+            *(
+                f"{PLACE} race {list_rows(gib)} {n}"
+                for gib, n in ((8, 8), (64, 8), (256, 1), (1024, 1))
+            ),
+            f"{PLACE} race {MORE} 3",
+            f"{PLACE} {PLAIN} race {ALL} 3",
+            f"{PLACE} race fill:100,fill:100:o9,fill:100:o18,fill:100:o9:ram,fill:100:o18:ram 8",
+            f"{PLACE} race {','.join(f'fill:16:o{order}' for order in range(19))} 8",
+            f"{PLACE} race {THREADS} 5",
         ),
         peer=True,
     ),
@@ -101,10 +109,9 @@ def run_races(program: Path, races: Sequence[str], runs: int, folder: Path) -> S
     folder.mkdir(parents=True, exist_ok=True)
     with scratch(folder / "race.tmp") as made:
         for number, words in itertools.product(range(runs), races):
-            announce(f"racing, process {number + 1} of {runs}: {words[:60]}")
-            # Rows of one round per process begin at another place of the stack in each.
-            place = [f"place={number}"] * (program.name.startswith("memmap"))
-            run([program, *place, *words.split(), made / "race.json"], "racing", progress=show)
+            chosen = words.format(process=number)
+            announce(f"racing, process {number + 1} of {runs}: {chosen[:60]}")
+            run([program, *chosen.split(), made / "race.json"], "racing", progress=show)
             raced = json.loads((made / "race.json").read_text())
             if len(results) == number:
                 results.append([])

@@ -103,6 +103,8 @@ def test_races_run_in_turn(tmp_path: Path) -> None:
     assert {one["returns"] for one in made["results"]} == {"safe"}
     assert made["cpu"] == "EPYC, family 25 model 1 stepping 1 (Zen 3)"
     assert not (tmp_path / "r/race.tmp").exists()
+    race.run_races(program, ["race {process}"], 2, tmp_path / "r")
+    assert (tmp_path / "calls").read_text().split()[-2:] == ["0", "1"]
 
 
 def keep_record(
