@@ -20,7 +20,7 @@ from harness.core.cpu import name_cpu
 from harness.kernel import tree
 from harness.kernel.peer import prepare_peer
 from harness.kernel.toolchain import need_tools
-from harness.link.drain import note_peer_drain
+from harness.link.disassembly import note_peer_drain
 from harness.link.program import CONFIGS, COPY, MEMMAP, Program
 from report.rows import format_samples
 from report.samples import Samples, merge_runs
@@ -102,7 +102,8 @@ RACES = (
 def run_races(program: Path, races: Sequence[str], runs: int, folder: Path) -> Samples:
     """Race in so many processes, in turn; return the samples.
 
-    A program gets one more word: the file to write its samples to.
+    A program gets one more word: the file to write its samples to. Raises UserError if one fails;
+    the folder then keeps the samples of the processes that were complete, in unfinished.json.
     """
     results: list[list[dict[str, Any]]] = []
     samples: Samples = {}
@@ -111,7 +112,14 @@ def run_races(program: Path, races: Sequence[str], runs: int, folder: Path) -> S
         for number, words in itertools.product(range(runs), races):
             chosen = words.format(process=number)
             announce(f"racing, process {number + 1} of {runs}: {chosen[:60]}")
-            run([program, *chosen.split(), made / "race.json"], "racing", progress=show)
+            try:
+                run([program, *chosen.split(), made / "race.json"], "racing", progress=show)
+            except UserError as error:
+                if not results[:number]:
+                    raise
+                kept = folder / "unfinished.json"
+                kept.write_text(json.dumps(finish(samples, results[:number]), indent=1) + "\n")
+                raise UserError(f"{error}\n(samples of {number} processes: {kept})") from None
             raced = json.loads((made / "race.json").read_text())
             if len(results) == number:
                 results.append([])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.kernel.toolchain import compile_like_mm_init
-from harness.link.drain import find_undrained
+from harness.link.disassembly import find_undrained
 from harness.link.program import COPY, mutate_object
 from harness.link.race import run_races
 from report.rows import format_samples

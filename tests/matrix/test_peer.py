@@ -10,7 +10,7 @@ import pytest
 
 from harness.core import ROOT, UserError
 from harness.kernel.peer import prepare_peer
-from harness.link.drain import note_peer_drain
+from harness.link.disassembly import note_peer_drain
 from harness.link.program import MEMMAP
 from harness.link.race import run_races
 from support import Builder, replay

@@ -7,7 +7,7 @@ import pytest
 
 from harness.core import ROOT
 from harness.kernel.toolchain import compile_like_mm_init
-from harness.link.drain import Code
+from harness.link.disassembly import Code
 from harness.link.program import CONFIGS, MEMMAP
 from support import Builder, choose, need
 

@@ -15,7 +15,7 @@ import pytest
 
 from harness.core import command, errors
 from harness.kernel.config import LIKE_DEBIAN
-from harness.link.drain import find_undrained
+from harness.link.disassembly import find_undrained
 from harness.vm import accel, guest, initramfs, shell
 from harness.vm.devices import DEVICES
 from support import Builder, choose, need_machine

@@ -107,6 +107,16 @@ def test_races_run_in_turn(tmp_path: Path) -> None:
     assert (tmp_path / "calls").read_text().split()[-2:] == ["0", "1"]
 
 
+def test_processes_that_were_complete_are_kept(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text(f"{PROGRAM}[ $2 -lt 2 ]\n")
+    program.chmod(0o755)
+    with pytest.raises(UserError, match="samples of 2 processes: "):
+        race.run_races(program, ["race 1", "race {process}"], 3, tmp_path)
+    kept = json.loads((tmp_path / "unfinished.json").read_text())
+    assert [len(result["runs"]) for result in kept["results"]] == [2, 2]
+
+
 def keep_record(
     monkeypatch: pytest.MonkeyPatch, results: Path, fail: Container[str] = (), stop: str = ""
 ) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.core import UserError
-from harness.link.drain import find_undrained
+from harness.link.disassembly import find_undrained
 from support import need
 
 END = "MOVNTI reaches the end of f() without SFENCE"
