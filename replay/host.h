@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What both programs share in user space. Calls go one way: main, its commands, these. */
+/* What both programs share in user space. */
 #ifndef REPLAY_HOST_H
 #define REPLAY_HOST_H
 

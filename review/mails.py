@@ -254,10 +254,16 @@ def fill_mail(text: str, table: Sequence[Row], mail: str) -> str:
 
 
 def make_mails() -> dict[Path, str]:
-    """Return what each mail with a table has to hold; Raises UserError where one has no table."""
+    """Return what each mail with a table has to hold; Raises UserError without either."""
     made: dict[Path, str] = {}
     for name, table in list_mails():
-        [mail] = SERIES.glob(name)
+        found = [*SERIES.glob(name)]
+        if len(found) != 1:
+            raise UserError(
+                f"{len(found)} patches are series/{name}, not one: "
+                "mend the numbers in list_mails() of review/mails.py, then make export"
+            )
+        mail = found[0]
         text = made.get(mail) or mail.read_text()
         made[mail] = fill_mail(text, table, str(mail.relative_to(SERIES)))
     return made
