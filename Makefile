@@ -2,7 +2,9 @@
 
 # An empty BUILD= is the default, here as in harness/core/options.py.
 override BUILD := $(or $(BUILD),build)
-VARIABLES = BUILD SIZE REBINDS BOOTS RUNS LINUX PEER CONFIG FROM ARCH ACCEL JOBS KERNEL CELL DRYRUN
+VARIABLES = BUILD SIZE REBINDS RUNS LINUX PEER CONFIG FROM ARCH ACCEL JOBS KERNEL
+# Who builds kernels may have these in the environment, for something else.
+$(foreach name,ARCH CONFIG JOBS KERNEL,$(if $(filter environment,$(origin $(name))),$(eval $(name) :=)))
 export $(VARIABLES)
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 UNKNOWN := $(filter-out $(VARIABLES) MAKE% -%,$(GIVEN))
@@ -18,7 +20,7 @@ MATRIX = $(PYTHON) -m pytest -v -s -rpsfE --no-fold-skipped --durations=0 --dura
 # $(SETUP) WHAT: first make sure of what a target needs; harness/setup.py lists it.
 SETUP = sh harness/setup.sh
 RACES = memmap copy
-.PHONY: help first setup tools tools-all requirements source tree kernels initramfs export bench shell config list probes \
+.PHONY: help first setup tools tools-all requirements source tree kernels initramfs export bench shell list probes \
 	$(RACES) record tables check test test-all review outbox clean
 .NOTPARALLEL:
 
@@ -35,7 +37,6 @@ help:
 	@echo 'make review     what make test does not look at: each patch built and booted with KUnit, W=1, sparse'
 	@echo 'make outbox     write the patches as mails by you (git config user.name), signed off, addressed; nothing sends them'
 	@echo 'make shell      a shell in the VM, with the devices of make bench and all programs; Ctrl-D ends it'
-	@echo 'make config CELL=name  print the configuration of a test cell'\''s kernel; without CELL=, their names'
 	@echo 'make probes     run the small programs behind claims about the CPU: that MOVNTI needs a drain, whether two CPUs are one core'
 	@echo 'make export     write series/ anew: patches from the branch `series` in BUILD/source-*/series, tables from results/'
 	@echo 'make clean      remove BUILD; refused while its branch `series` has work that was not exported'
@@ -53,7 +54,6 @@ help:
 	@echo
 	@echo 'SIZE=100G    size of each device, in GiB'
 	@echo 'REBINDS=30   rebinds of each driver in a boot'
-	@echo 'BOOTS=n      boots of each kernel (else 2 with KVM, or 1)'
 	@echo 'RUNS=5       processes of each race; the tables show their medians and their range'
 	@echo 'LINUX=path   a git clone of the kernel to take the base from (else Debian'\''s source package)'
 	@echo 'PEER=name    another proposal to compare and race: a folder of patches, an mbox, or a commit of LINUX'
@@ -61,10 +61,8 @@ help:
 	@echo 'FROM=file    for make record: what the program memmap wrote on another machine'
 	@echo 'ARCH=x86_64  or arm64: what make bench and its stages measure; arm64 is cross-compiled and always emulated'
 	@echo 'ACCEL=tcg    or kvm; if empty, KVM where a probe boot works, else TCG'
-	@echo 'KERNEL=series  or base: the kernel of make shell, and of DRYRUN='
-	@echo 'DRYRUN=1     print the QEMU command of make bench or make shell; build and install nothing'
+	@echo 'KERNEL=series  or base: the kernel of make shell'
 	@echo 'JOBS=n       parallel compilations (else one per processor)'
-	@echo 'CELL=table/name  the cell of make config'
 	@echo 'BUILD=build  where everything is made'
 
 setup:
@@ -83,11 +81,6 @@ requirements:
 			--generate-hashes --no-header --no-annotate $$list.in; } >$$list.tmp && mv $$list.tmp $$list.txt || exit 1; \
 	done
 
-ifneq ($(DRYRUN),)
-$(if $(filter-out bench shell,$(MAKECMDGOALS)),$(error DRYRUN= is for make bench and make shell: leave it out))
-bench shell:
-	$(SYSTEM_PYTHON) harness.vm.dryrun $@
-else
 bench: $(if $(filter arm64,$(ARCH)),,first)
 	@$(SETUP) bench
 	$(SYSTEM_PYTHON) harness.bench.measure
@@ -95,7 +88,6 @@ bench: $(if $(filter arm64,$(ARCH)),,first)
 shell:
 	@$(SETUP) bench
 	$(SYSTEM_PYTHON) harness.vm.shell
-endif
 
 first:
 	@$(SETUP) objects
@@ -160,9 +152,6 @@ test-all: tools-all
 
 list:
 	$(SYSTEM_PYTHON) harness.cells.listing
-
-config:
-	$(SYSTEM_PYTHON) harness.cells.configs
 
 clean:
 	$(SYSTEM_PYTHON) harness.clean

@@ -86,7 +86,7 @@ def run_bench(options: Options) -> Path:
     image = make_initramfs(options, trees.series)
     accel = choose_accel(options, pair[0], image)
     # Boots of one kernel differ in time, and an emulator's times mean little.
-    boots = options.boots or (2 if accel == "kvm" else 1)
+    boots = 2 if accel == "kvm" else 1
     folder = options.name_result("bench")
     with keep_consoles(folder) as new:
         samples: dict[str, object] = {

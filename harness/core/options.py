@@ -21,15 +21,13 @@ class Options:
     """What the user can choose.
 
     gib is the size of each device. arch is the architecture of the guest. accel is one of ACCELS.
-    It is empty, or boots None, where the harness is to choose. peer is a folder, a commit or empty.
-    kernel is the one of make shell, cell is for make config. runs is how
-    many processes race, and config names the configuration of their kernels. source is a file with
-    samples of another machine.
+    It is empty where the harness is to choose. peer is a folder, a commit or empty. kernel is the
+    one of make shell. runs is how many processes race, and config names the configuration of their
+    kernels. source is a file with samples of another machine.
     """
 
     gib: int
     rebinds: int
-    boots: int | None
     linux: Path | None
     accel: str
     jobs: int
@@ -37,7 +35,6 @@ class Options:
     arch: str = GUESTS[0]
     peer: str = ""
     kernel: str = "series"
-    cell: str = ""
     runs: int = 5
     config: str = "debian"
     source: Path | None = None
@@ -86,7 +83,6 @@ def read_options(env: Mapping[str, str] = os.environ) -> Options:
     return Options(
         gib=read_size(env),
         rebinds=read_count(env, "REBINDS", 30, 1000),
-        boots=read_count(env, "BOOTS", 1, 100) if env.get("BOOTS") else None,
         linux=Path(env["LINUX"]).resolve() if env.get("LINUX") else None,
         accel=accel,
         jobs=read_count(env, "JOBS", os.cpu_count() or 1, 1024),
@@ -94,7 +90,6 @@ def read_options(env: Mapping[str, str] = os.environ) -> Options:
         arch=arch,
         peer=env.get("PEER") or "",
         kernel=read_choice(env, "KERNEL", ("base", "series"), "series"),
-        cell=env.get("CELL") or "",
         runs=read_count(env, "RUNS", 5, 100),
         config=env.get("CONFIG") or "debian",
         source=Path(env["FROM"]).resolve() if env.get("FROM") else None,

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """`make shell`: a guest with the devices that make bench has, and its shell on this terminal.
 
-KERNEL= says which kernel. To debug it, run what DRYRUN=1 prints, with `-s -S` and, behind -append,
-the word nokaslr.
+KERNEL= says which kernel. It prints QEMU's command line first.
 """
 
 import os

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cells import compile, configs, kunit
+from harness.cells import compile, kunit
 from harness.core import UserError, read_options
 from harness.core.architectures import ARCHITECTURES, GUESTS
 from harness.kernel import config
@@ -65,14 +65,3 @@ def test_each_architecture_is_compiled_for_and_tested() -> None:
     assert compiled == known
     assert kunits == {one for one in known if one.qemu or one.name == "um"}
     assert replayed == {one for one in known if one.library}
-
-
-def test_configuration_of_a_cell_is_printed() -> None:
-    names = configs.show_config("").splitlines()
-    some = {"boots/kmsan", "kunit/um", "linked/clang", "boots/pages"}
-    assert some <= {*names}
-    text = configs.show_config("boots/kmsan")
-    for part in ("configs/guest.config", "clang", "CONFIG_KMSAN=y", "CONFIG_ZONE_DEVICE=y"):
-        assert part in text
-    with pytest.raises(UserError, match="CELL=kmsan is the name of no cell: run make config"):
-        configs.show_config("kmsan")
