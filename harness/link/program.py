@@ -27,6 +27,7 @@ REPLAY = ROOT / "replay"
 EXPORTED = "replay_side"
 STRIP = ("-s",)
 MAIN = "mm/mm_init"
+HANDOVER = "kernel/liveupdate/kexec_handover"
 # How the host's half is compiled and linked.
 FLAGS = (
     # As in the kernel, a struct can have the members of another one.
@@ -112,7 +113,7 @@ CONFIGS = {
         # Pageblocks as large as the blocks that are freed, and no ZONE_DEVICE.
         vary(
             "pageblock",
-            *turn_on("NUMA MEMORY_HOTPLUG DEFERRED_STRUCT_PAGE_INIT"),
+            *turn_on("NUMA MEMORY_HOTPLUG DEFERRED_STRUCT_PAGE_INIT CMA"),
             fragments=("common", "fortify"),
         ),
         vary("clang", *DEMOTION, tools=Toolchain(llvm=LLVM)),
@@ -193,7 +194,7 @@ class Program:
     """What is linked: objects of a kernel, and the folder replay/NAME, with a shim and a host half.
 
     words are objcopy's for an object: another name for a function that the shim stands in for, or
-    a static one that it calls. imported are the symbols that the host's half defines. With
+    a static one that it calls. forced are flags for a part that the configuration may lack. imported are the symbols that the host's half defines. With
     fallback, a third kernel is the series without the architecture's memcpy_nt().
     """
 
@@ -202,6 +203,7 @@ class Program:
     parts: tuple[str, ...]
     imported: tuple[str, ...]
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    forced: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     fallback: bool = False
 
     @property
@@ -227,7 +229,11 @@ class Program:
         configure(options, kernel.config, where, kernel.out, f"{self.name} ({kernel.config.name})")
         # The shim is compiled as mm/mm_init.c was.
         parts = dict.fromkeys((MAIN, *self.list_parts(kernel.config)))
-        kernel.make(*(f"{part}.o" for part in parts))
+        kernel.make(*(f"{part}.o" for part in parts if part not in self.forced))
+        for part in parts.keys() & self.forced.keys():
+            made = kernel.out / f"{part}.o"
+            made.parent.mkdir(parents=True, exist_ok=True)
+            compile_like_mm_init(kernel.out, where / f"{part}.c", made, *self.forced[part])
         flags = [f"-I{folder}" for folder in (where / "mm", self.folder)]
         compile_like_mm_init(
             kernel.out, self.folder / "shim.c", kernel.out / f"{self.name}-shim.o", *flags
@@ -386,7 +392,7 @@ MEMMAP = Program(
     (
         MAIN,
         *("mm/page_alloc", "mm/memblock", "mm/vmstat", "mm/memory_hotplug", "mm/page_isolation"),
-        *("mm/sparse-vmemmap", "arch/x86/mm/init_64", "kernel/padata"),
+        *("mm/sparse-vmemmap", "arch/x86/mm/init_64", "kernel/padata", "mm/cma", HANDOVER),
     ),
     (
         *("replay_event", "replay_pgmap", "replay_memory", "replay_queue", "replay_cancel"),
@@ -402,7 +408,14 @@ MEMMAP = Program(
         # It looks at what each call frees.
         "mm/sparse-vmemmap": ("--redefine-sym=vmemmap_free=replay_vmemmap_free",),
         "mm/vmstat": ("--globalize-symbol=nr_memmap_pages",),
+        "mm/cma": (
+            "--globalize-symbol=cma_init_reserved_areas",
+            *(f"--redefine-sym=bitmap_{one}=replay_bitmap_{one}" for one in ("zalloc", "free")),
+        ),
+        HANDOVER: ("--globalize-symbol=kho_preserved_memory_reserve",),
     },
+    # Debian has no kexec handover. Only what reserves preserved pages is called.
+    {HANDOVER: tuple(f"-DCONFIG_KEXEC{one}=1" for one in ("_CORE", "_FILE", "_HANDOVER"))},
     fallback=True,
 )
 COPY = Program(

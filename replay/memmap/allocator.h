@@ -257,6 +257,18 @@ void update_page_count(int level, unsigned long pages)
 #define FAR_NODE	min(1, MAX_NUMNODES - 1)
 static struct per_cpu_pages far_pcp;
 
+/* Of a zone that has plenty. */
+static void make_lists(struct per_cpu_pages *pcp)
+{
+	pcp->count = 0;
+	pcp->high = 4096;
+	pcp->high_min = 4096;
+	pcp->high_max = 4096;
+	pcp->batch = 63;
+	for (unsigned int i = 0; i < NR_PCP_LISTS; i++)
+		INIT_LIST_HEAD(&pcp->lists[i]);
+}
+
 #ifdef CONFIG_ZONE_DEVICE
 /* A device is mapped up to here; the first time, all of it was. Else, memory is short. */
 static unsigned long mapped_end;
@@ -352,18 +364,6 @@ static void empty_sections(const struct memmap_case *c)
 		section->section_mem_map = 0;
 		section->usage = (struct mem_section_usage *)(usage + i * USAGE_SIZE);
 	}
-}
-
-/* Of a zone that has plenty. */
-static void make_lists(struct per_cpu_pages *pcp)
-{
-	pcp->count = 0;
-	pcp->high = 4096;
-	pcp->high_min = 4096;
-	pcp->high_max = 4096;
-	pcp->batch = 63;
-	for (unsigned int i = 0; i < NR_PCP_LISTS; i++)
-		INIT_LIST_HEAD(&pcp->lists[i]);
 }
 
 static void prepare_bind(const struct memmap_case *c)
@@ -635,49 +635,7 @@ static void reserve(const struct memmap_case *c, unsigned long pfn, unsigned lon
 	}
 }
 
-/* As boot does for each zone. The kernel decides what it defers. */
-static void start_zone(const struct memmap_case *c, unsigned int zid, unsigned long start_pfn,
-		       unsigned long nr_pages)
-{
-	struct zone *zone = &state->pgdat.node_zones[zid];
-
-	zone->spanned_pages = nr_pages;
-	zone->present_pages = nr_pages;
-	init_currently_empty_zone(zone, start_pfn, nr_pages);
-	memmap_init_range(nr_pages, c->node, zid, start_pfn, start_pfn + nr_pages, MEMINIT_EARLY,
-			  NULL, MIGRATE_MOVABLE, false);
-}
-
-/*
- * One zone or two, of which the last ends where the node does. What lies between
- * reserved ranges is free; what is deferred of it stays as it is. In larger cases, the
- * fourth section is missing and the fifth is not mapped. The struct pages of the third
- * reserved range are left to others.
- */
-static void prepare_reserved(const struct memmap_case *c)
-{
-	unsigned long hole = c->start_pfn + 3 * PAGES_PER_SECTION;
-
-	max_low_pfn = ULONG_MAX;
-	node_set_online(c->node);
-	state->pgdat.nr_zones = 0;
-	/* defer_init() counts the pages of a zone, and starts anew at one that ends elsewhere. */
-	memmap_init_range(1, c->node, c->zone, c->start_pfn, c->start_pfn + c->nr_pages + 1,
-			  MEMINIT_EARLY, NULL, MIGRATE_MOVABLE, false);
-	if (c->lower_pages)
-		start_zone(c, c->lower_zone, c->start_pfn, c->lower_pages);
-	start_zone(c, c->zone, c->start_pfn + c->lower_pages, c->nr_pages - c->lower_pages);
-	if (c->nr_pages > 5 * PAGES_PER_SECTION) {
-		__pfn_to_section(hole)->section_mem_map = 0;
-		hole += PAGES_PER_SECTION;
-		memblock_mark_nomap(PFN_PHYS(hole), PFN_PHYS(PAGES_PER_SECTION));
-	}
-	if (c->nr_reserved > 2) {
-		unsigned long from = c->reserved[2][0], to = c->reserved[2][1];
-
-		memblock_reserved_mark_noinit(PFN_PHYS(from), PFN_PHYS(to - from));
-	}
-}
+#include "reserved.h"
 
 static void prepare_boot(const struct memmap_case *c)
 {
@@ -685,8 +643,12 @@ static void prepare_boot(const struct memmap_case *c)
 	unsigned int i;
 
 	start_padata();
+	/* mm_init.o looks up a page of no case, and forgets the nodes of the case before. */
+	memblock_add_node(0, PAGE_SIZE, 0, 0);
+	early_pfn_to_nid(0);
+	memblock_remove(0, PAGE_SIZE);
 	memblock_add_node(PFN_PHYS(c->start_pfn), PFN_PHYS(c->nr_pages), c->node, 0);
-	for (i = 0; i < c->nr_reserved; i++) {
+	for (i = 0; i < c->nr_reserved && c->owner != OWNER_KHO; i++) {
 		memblock_reserve(PFN_PHYS(c->reserved[i][0]),
 				 PFN_PHYS(c->reserved[i][1] - c->reserved[i][0]));
 		if (c->what == WHAT_DEFERRED)
@@ -839,7 +801,7 @@ static bool run(const struct memmap_case *c, enum memmap_part part)
 	else if (c->what == WHAT_OFFLINE)
 		run_offline(c, zone_of(c));
 	else if (c->what == WHAT_RESERVED)
-		memblock_free_all();
+		run_reserved(c);
 	else
 		run_deferred(c);
 	return true;

@@ -460,7 +460,7 @@ static unsigned long random_edge(uint64_t *random, unsigned long pfn)
 	return below(random, 2) ? pfn : pfn + half - pfn % half + below(random, 3) - 1;
 }
 
-static void random_boot(uint64_t *random, struct memmap_case *c)
+static void random_boot(uint64_t *random, unsigned long number, struct memmap_case *c)
 {
 	unsigned long section = layout->pages_per_section, pfn;
 
@@ -487,6 +487,12 @@ static void random_boot(uint64_t *random, struct memmap_case *c)
 		reserve(c, from, to);
 		pfn = to + 1;
 	}
+	if (c->what != WHAT_RESERVED)
+		return;
+	c->owner = number % NR_OWNERS;
+	c->early_blocks = below(random, 2) * below(random, 4);
+	c->bitmaps = below(random, 4) ? MAX_RESERVED : below(random, 4);
+	c->preserved_order = below(random, layout->max_order + 1);
 }
 
 static void random_online(uint64_t *random, struct memmap_case *c)
@@ -584,17 +590,17 @@ static int check_what(enum memmap_what what, unsigned long cases, uint64_t seed,
 		else if (what == WHAT_OFFLINE)
 			random_offline(&random, &c);
 		else
-			random_boot(&random, &c);
+			random_boot(&random, number, &c);
 		if (what != WHAT_BIND)
 			c.node = below(&random, layout->nr_nodes);
 		/* The words that compare it again, and what it is */
 		snprintf(name, sizeof(name), "check %s 1 %lu %lu: order=%u,pfn=0x%lx,pages=0x%lx,"
 			 "node=%u,zone=%u,type=%u,early=%u,poison=%u,altmap=%u:0x%lx+0x%lx,"
-			 "block=0x%lx:0x%lx,ram=0x%lx,far=0x%lx,beside=0x%lx,direct=%u",
+			 "block=0x%lx:0x%lx,ram=0x%lx,far=0x%lx,beside=0x%lx,direct=%u,owner=%u",
 			 what_names[what], seed, number, c.order, c.start_pfn, c.nr_pages, c.node,
 			 c.zone, c.type, c.early, c.poison, c.altmap, c.reserve, c.offset,
 			 c.block_pages, c.memmap_pages, c.ram_pages, c.far_pfn, c.beside_pages,
-			 c.direct);
+			 c.direct, c.owner);
 		compare(&c, name);
 	}
 	return print_summary(what_names[what]);
@@ -610,7 +616,7 @@ static unsigned long read_setting(const char *name, unsigned long missing)
 int check_all(int nr, char **words)
 {
 	/* In a few seconds */
-	static const unsigned long few[] = { 2000, BIND_CASES + 200, 100, 100, 30, 60 };
+	static const unsigned long few[] = { 2000, BIND_CASES + 200, 100, 300, 30, 60 };
 	unsigned long pages = MAX_DEVICE + 2 * GUARD;
 	int failed = 0;
 

@@ -9,7 +9,7 @@ enum memmap_what {
 	WHAT_FILL,		/* memmap_init_zone_device() */
 	WHAT_BIND,		/* that, and before and after it the page tables of vmemmap */
 	WHAT_DEFERRED,		/* deferred_init_memmap(): initialise boot memory and free it */
-	WHAT_RESERVED,		/* memblock_free_all(): reserved boot memory */
+	WHAT_RESERVED,		/* memblock_free_all(): reserved boot memory; before it KHO, then CMA */
 	WHAT_ONLINE,		/* online_pages(), for each memory block */
 	WHAT_OFFLINE,		/* offline_pages(), between calls of online_pages() */
 	NR_WHATS
@@ -27,6 +27,9 @@ enum memmap_part {
 /* Which sections count as early ones. */
 enum memmap_early { EARLY_NONE, EARLY_ALL, EARLY_ODD, NR_EARLY };
 enum memmap_poison { POISON_ONES, POISON_ZERO, POISON_RANDOM, NR_POISON };
+
+/* Who has reserved memory: memblock alone, areas of CMA, kexec handover. */
+enum memmap_owner { OWNER_MEMBLOCK, OWNER_CMA, OWNER_KHO, NR_OWNERS };
 
 #define MAX_RESERVED	16
 #define MAX_STEPS	64
@@ -95,6 +98,9 @@ struct memmap_case {
 	/* RESERVED: how many pages, from start_pfn on, are of a lower zone, and of which. */
 	unsigned long lower_pages;
 	unsigned int lower_zone;
+	enum memmap_owner owner;
+	/* CMA: pageblocks of a range in use; so many bitmaps are got. KHO: the largest order. */
+	unsigned int early_blocks, bitmaps, preserved_order;
 	/* ONLINE and OFFLINE: the size of a block, what its start holds of the memmap. */
 	unsigned long block_pages, memmap_pages;
 	unsigned int callback;		/* a driver decides page by page */

@@ -27,6 +27,7 @@ static struct row {
 	struct memmap_counts counts[MAX_KERNELS];	/* of a bind in the last round */
 } rows[MAX_ROWS];
 static unsigned int nr_rows;
+static const char *const owners[NR_OWNERS] = { "memblock", "CMA", "KHO" };
 static unsigned int first_place;	/* that of round 0 */
 
 /* Calls run(@c, @part) with the stack pointer so many bytes below a multiple of LINE. */
@@ -101,6 +102,7 @@ static void add_row(const char *text)
 	char words[sizeof(row->text)], *word, *end;
 	unsigned long asked;
 	bool keep = false, ram = false, used = false;
+	enum memmap_owner owner = OWNER_MEMBLOCK;
 	enum memmap_what what;
 
 	if (nr_rows > MAX_ROWS || strlen(text) >= sizeof(row->text))
@@ -122,6 +124,10 @@ static void add_row(const char *text)
 			keep = true;
 		else if (!strcmp(word, "used"))
 			used = true;
+		else if (!strcmp(word, "cma") && what == WHAT_RESERVED)
+			owner = OWNER_CMA;
+		else if (!strcmp(word, "kho") && what == WHAT_RESERVED)
+			owner = OWNER_KHO;
 		else if (*end || end == word + 1 || (!n && *word != 'o'))
 			refuse_row(text);
 		else if (*word == 'o' && n <= layout->max_order)
@@ -151,6 +157,10 @@ static void add_row(const char *text)
 		row->c.used = used ? USE_MOVABLE : USE_NOTHING;
 	}
 	if (what == WHAT_RESERVED) {
+		row->c.owner = owner;
+		row->c.bitmaps = 1;
+		/* As of guest memory in huge pages */
+		row->c.preserved_order = 9;
 		row->c.nr_reserved = 1;
 		row->c.reserved[0][0] = row->c.start_pfn;
 		row->c.reserved[0][1] = row->c.start_pfn + row->c.nr_pages;
@@ -260,6 +270,8 @@ static void write_row(FILE *json, unsigned int number)
 	if (c->what <= WHAT_BIND)
 		fprintf(json, "\"order\": %u, \"ram\": %u, \"init_on_alloc\": %u, ", c->order,
 			row->ram, c->init_on_alloc);
+	if (c->what == WHAT_RESERVED)
+		fprintf(json, "\"owner\": \"%s\", ", owners[c->owner]);
 	if (c->block_pages)
 		fprintf(json, "\"block_mib\": %lu, \"used\": %u, ",
 			(c->block_pages << layout->page_shift) / MIB, !!c->used);
@@ -286,6 +298,8 @@ static void describe_row(const struct row *row, char *text, size_t size)
 		snprintf(more, sizeof(more), ", blocks of %lu MiB%s",
 			 (c->block_pages << layout->page_shift) / MIB,
 			 c->used ? ", half used" : "");
+	else if (c->what == WHAT_RESERVED && c->owner)
+		snprintf(more, sizeof(more), ", %s", owners[c->owner]);
 	else if (c->what <= WHAT_BIND)
 		snprintf(more, sizeof(more), ": %s%s, memmap %s%s",
 			 c->order ? "device-dax" : "fsdax",

@@ -196,7 +196,7 @@ static struct state {
 #ifdef WITH_ALLOCATOR
 	struct vm_event_state events;
 	unsigned long totalram, highest_pfn;
-	struct per_cpu_pages pcp;
+	struct per_cpu_pages pcp, lower_pcp;
 	pgd_t pgd[PTRS_PER_PGD] __aligned(PAGE_SIZE);
 #endif
 	struct {
