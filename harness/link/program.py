@@ -194,8 +194,9 @@ class Program:
     """What is linked: objects of a kernel, and the folder replay/NAME, with a shim and a host half.
 
     words are objcopy's for an object: another name for a function that the shim stands in for, or
-    a static one that it calls. forced are flags for a part that the configuration may lack. imported are the symbols that the host's half defines. With
-    fallback, a third kernel is the series without the architecture's memcpy_nt().
+    a static one that it calls. forced are flags for a part that the configuration may lack.
+    imported are the symbols that the host's half defines. With fallback, a third kernel is the
+    series without the architecture's memcpy_nt().
     """
 
     name: str

@@ -53,6 +53,7 @@ class Race:
 def list_rows(gib: int) -> str:
     """Return the rows of a size: what people wait for."""
     rows = [f"bind:{gib}", f"bind:{gib}:o9:ram", f"deferred:{gib}"]
+    rows += (f"reserved:{gib}{owner}" for owner in ("", ":cma", ":kho"))
     online, offline = [128, 256, 2048], [128, 256, 2048]
     if gib >= 1024:
         # The base takes minutes for each of the others.
@@ -64,7 +65,7 @@ def list_rows(gib: int) -> str:
 
 BIND = "bind:64,bind:64:ram,bind:64:o9:ram,bind:64:o18:ram,bind:64:ram:keep,bind:64:o9:ram:keep"
 OTHERS = "online:64:b2048,offline:64:b128,offline:64:b128:used,offline:64:b2048:used"
-ALL = f"{BIND},{OTHERS},deferred:64,reserved:64"
+ALL = f"{BIND},{OTHERS},deferred:64,reserved:64,reserved:64:cma,reserved:64:kho"
 # Of these, what the rows of 64 GiB do not have.
 MORE = ",".join(row for row in ALL.split(",") if row not in list_rows(64).split(","))
 THREADS = ",".join(
@@ -75,7 +76,7 @@ RACES = (
         "memmap",
         MEMMAP,
         (
-            *("check fill 30000", "check bind 304", "check deferred 1000", "check reserved 1000"),
+            *("check fill 30000", "check bind 304", "check deferred 1000", "check reserved 3000"),
             *("check online 200", "check offline 400", "beside=1 check fill 3000"),
             *(f"threads={number} check fill 3000" for number in (2, 3, 8)),
         ),

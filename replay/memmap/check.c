@@ -462,6 +462,7 @@ static unsigned long random_edge(uint64_t *random, unsigned long pfn)
 
 static void random_boot(uint64_t *random, unsigned long number, struct memmap_case *c)
 {
+	bool reserved = c->what == WHAT_RESERVED;
 	unsigned long section = layout->pages_per_section, pfn;
 
 	c->zone = side_of(0)->zones[below(random, 2)];
@@ -470,28 +471,34 @@ static void random_boot(uint64_t *random, unsigned long number, struct memmap_ca
 	if (c->what == WHAT_DEFERRED)
 		c->grown = below(random, 2) * below(random, 4);
 	c->start_pfn = START_PFN + below(random, 64) * section;
-	c->nr_pages = below(random, 8) ? (1 + below(random, 4)) * section : MAX_MEMORY;
+	c->nr_pages = below(random, reserved ? 2 : 8) ? (1 + below(random, 4)) * section :
+							MAX_MEMORY;
 	/* The zone ends anywhere; it starts where a section does, as what is deferred. */
 	if (!below(random, 3))
 		c->nr_pages -= below(random, section);
-	if (c->what == WHAT_RESERVED && below(random, 4)) {
+	if (reserved && below(random, 4)) {
 		c->lower_pages = below(random, (c->nr_pages - 1) / side_of(0)->block_pages + 1) *
 				 side_of(0)->block_pages;
 		c->lower_zone = below(random, c->zone);
 	}
 	for (pfn = c->start_pfn; below(random, 8); ) {
+		/* Whole sections are reserved, too. */
+		unsigned int bits = reserved && below(random, 2) ? 18 : below(random, 14);
 		unsigned long from, to;
 
 		from = random_edge(random, pfn + below(random, 1UL << below(random, 16)));
-		to = random_edge(random, from + 1 + below(random, 1UL << below(random, 14)));
+		to = random_edge(random, from + 1 + below(random, 1UL << bits));
 		reserve(c, from, to);
 		pfn = to + 1;
 	}
-	if (c->what != WHAT_RESERVED)
+	if (!reserved)
 		return;
 	c->owner = number % NR_OWNERS;
-	c->early_blocks = below(random, 2) * below(random, 4);
-	c->bitmaps = below(random, 4) ? MAX_RESERVED : below(random, 4);
+	c->holes = c->nr_pages > 5 * section && below(random, 2);
+	c->early_blocks = below(random, 2) * below(random, 128);
+	c->late_blocks = below(random, 2) * below(random, 128);
+	c->bitmaps = below(random, 2) ? MAX_RESERVED : below(random, 4);
+	c->keeps = below(random, 2);
 	c->preserved_order = below(random, layout->max_order + 1);
 }
 

@@ -99,8 +99,12 @@ struct memmap_case {
 	unsigned long lower_pages;
 	unsigned int lower_zone;
 	enum memmap_owner owner;
-	/* CMA: pageblocks of a range in use; so many bitmaps are got. KHO: the largest order. */
-	unsigned int early_blocks, bitmaps, preserved_order;
+	bool holes;			/* one section is missing, one is not mapped */
+	bool keeps;			/* CMA: the first area keeps its pages if it fails */
+	/* CMA: pageblocks that are in use at a range's start, and that it lacks behind its end. */
+	unsigned int early_blocks, late_blocks;
+	/* CMA: so many bitmaps are got. KHO: the largest order. */
+	unsigned int bitmaps, preserved_order;
 	/* ONLINE and OFFLINE: the size of a block, what its start holds of the memmap. */
 	unsigned long block_pages, memmap_pages;
 	unsigned int callback;		/* a driver decides page by page */

@@ -15,8 +15,7 @@ static bool is_whole(const struct memmap_case *c, unsigned long pfn, unsigned lo
 {
 	unsigned long hole = c->start_pfn + 3 * PAGES_PER_SECTION;
 
-	return c->nr_pages <= 5 * PAGES_PER_SECTION || end_pfn <= hole ||
-	       pfn >= hole + 2 * PAGES_PER_SECTION;
+	return !c->holes || end_pfn <= hole || pfn >= hole + 2 * PAGES_PER_SECTION;
 }
 
 int cma_init_reserved_areas(void);
@@ -46,8 +45,7 @@ void replay_bitmap_free(const unsigned long *bitmap)
 
 /*
  * Each reserved range is one of an area, as far as it has whole pageblocks. Every other one is in
- * the area of the one before it. The first pageblocks may be in use, and the fourth area may keep
- * its pages if it cannot be activated.
+ * the area of the one before it. The first pageblocks may be in use.
  */
 static void make_areas(const struct memmap_case *c)
 {
@@ -60,6 +58,7 @@ static void make_areas(const struct memmap_case *c)
 		struct cma_memrange *range;
 		struct cma *area;
 
+		end_pfn -= c->late_blocks * pageblock_nr_pages;
 		if (i == NOINIT_RANGE || pfn >= end_pfn || !is_whole(c, pfn, end_pfn))
 			continue;
 		if (!(i & 1) || !cma_area_count)
@@ -73,7 +72,7 @@ static void make_areas(const struct memmap_case *c)
 		area->available_count = area->count;
 		area->order_per_bit = pageblock_order;
 		area->nid = c->node;
-		if (cma_area_count == 4)
+		if (cma_area_count == 1 && c->keeps)
 			cma_reserve_pages_on_error(area);
 	}
 }
@@ -126,8 +125,8 @@ static void start_zone(const struct memmap_case *c, unsigned int zid, unsigned l
 
 /*
  * One zone or two, of which the last ends where the node does. What lies between
- * reserved ranges is free; what is deferred of it stays as it is. In larger cases, the
- * fourth section is missing and the fifth is not mapped.
+ * reserved ranges is free; what is deferred of it stays as it is. With holes, the fourth
+ * section is missing and the fifth is not mapped.
  */
 static void prepare_reserved(const struct memmap_case *c)
 {
@@ -143,7 +142,7 @@ static void prepare_reserved(const struct memmap_case *c)
 	if (c->lower_pages)
 		start_zone(c, c->lower_zone, c->start_pfn, c->lower_pages);
 	start_zone(c, c->zone, c->start_pfn + c->lower_pages, c->nr_pages - c->lower_pages);
-	if (c->nr_pages > 5 * PAGES_PER_SECTION) {
+	if (c->holes) {
 		__pfn_to_section(hole)->section_mem_map = 0;
 		hole += PAGES_PER_SECTION;
 		memblock_mark_nomap(PFN_PHYS(hole), PFN_PHYS(PAGES_PER_SECTION));

@@ -299,7 +299,8 @@ static void describe_row(const struct row *row, char *text, size_t size)
 			 (c->block_pages << layout->page_shift) / MIB,
 			 c->used ? ", half used" : "");
 	else if (c->what == WHAT_RESERVED && c->owner)
-		snprintf(more, sizeof(more), ", %s", owners[c->owner]);
+		snprintf(more, sizeof(more), ", %s %s",
+			 c->owner == OWNER_CMA ? "of" : "preserved by", owners[c->owner]);
 	else if (c->what <= WHAT_BIND)
 		snprintf(more, sizeof(more), ": %s%s, memmap %s%s",
 			 c->order ? "device-dax" : "fsdax",

@@ -32,18 +32,20 @@ QUICK = (
     *("bind.freed-before-cleared", "bind.no-flush", "bind.page-not-verified"),
     *("bind.block-kept-after-failure", "bind.reserve-not-zeroed", "deferred.wrong-refcount"),
     *("deferred.own-next-link-copied", "deferred.page-too-many"),
-    *("reserved.in-another-zone", "deferred.freed-at-the-head", "online.not-isolated"),
+    *("reserved.in-another-zone", "reserved.activated-with-a-reference"),
+    *("deferred.freed-at-the-head", "online.not-isolated"),
     *("offline.hole-not-seen", "offline.skip-too-far", "offline.stale-order"),
     *("threads.unaligned-chunks", "threads.not-waited"),
 )
 # Cases of a fault's check; of a bind, all numbered ones and 200 random ones.
-CASES = {"fill": "3000", "bind": "304"}
+CASES = {"fill": "3000", "bind": "304", "reserved": "900"}
 # Of each topic: the function that drains, and whom it must not call before.
 DRAINED = {
     "fill": (CHUNK, ""),
     "threads": (CHUNK, ""),
-    "deferred": ("deferred_init_memmap_chunk", "__free_initialised_pages"),
+    "deferred": ("deferred_init_memmap_chunk", "__free_deferred_block"),
     "online": ("memmap_init_free_isolated", ""),
+    "reserved": ("memmap_init_deferred", ""),
 }
 FOUND = [name for name, fault in FAULTS.items() if "seen_by" not in fault]
 DISASSEMBLED = [name for name in FAULTS if name not in FOUND]
@@ -54,7 +56,7 @@ COMPILERS = ("gcc-12", "gcc-13", "gcc-14", "gcc-15")
 # Of all races: one row of each kind.
 RACED = (
     "fill:1,fill:1:o9:ram,bind:1:ram,bind:1:o9:ram,"
-    "deferred:1,reserved:1,online:1:b128,offline:1:b128"
+    "deferred:1,reserved:1,reserved:1:cma,reserved:1:kho,online:1:b128,offline:1:b128"
 )
 
 
@@ -98,7 +100,7 @@ def test_same_memmap_by_threads(builder: Builder, name: str) -> None:
         compare(builder.program(MEMMAP, name), words)
 
 
-@pytest.mark.parametrize("what", ("fill", "deferred", "online"))
+@pytest.mark.parametrize("what", ("fill", "deferred", "reserved", "online"))
 @pytest.mark.parametrize("name", choose(STREAMING, SHORT))
 def test_copies_are_drained(builder: Builder, name: str, what: str) -> None:
     if what == "fill" and name == "pageblock":
