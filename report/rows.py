@@ -49,6 +49,8 @@ NEWEST = "Granite Rapids"
 STEPS = "2026-11-27-zen-3-steps"
 # As the peer: v11, and v11 with on-v11.
 STEPS_V11 = "2026-11-28-granite-rapids-v11"
+# Reserved memory, by who has it, and beside it deferred memory.
+RESERVED = "2026-11-28-granite-rapids-reserved"
 # Li Zhe's v11 as the peer: folder and file.
 V11 = {
     "Granite Rapids": (STEPS_V11, "v11"),
@@ -64,6 +66,8 @@ NAMES = {
     "online": "bring system RAM online",
     "offline": "take system RAM offline",
 }
+# Who has reserved memory. CMA's is then activated, and KHO's is of huge pages.
+OWNERS = {"memblock": "", "CMA": ", of CMA", "KHO": ", preserved by KHO"}
 PARTS = ("map", "fill", "unmap")
 # Binds of which the parts are shown, by name.
 BINDS = {
@@ -101,7 +105,7 @@ def name_size(result: Result) -> str:
 
 def name_what(result: Result) -> str:
     """Return what runs, in the words of who waits for it, as replay/memmap/rows.c says it."""
-    told = NAMES[result["what"]]
+    told = NAMES[result["what"]] + OWNERS[result.get("owner", "memblock")]
     if "block_mib" in result:
         told += f", blocks of {result['block_mib']} MiB{', half used' * result.get('used', 0)}"
     if "order" in result:
@@ -124,7 +128,10 @@ def name_rows(what: str, sizes: Iterable[int], kinds: Iterable[str] = ("",)) -> 
 SHOWN = {
     "bind": name_rows("bind", (8, 64, 100, 256, 1024), ("", ":o9", ":ram", ":o9:ram", ":o18:ram")),
     "fill": name_rows("fill", (100,), ("", ":o9", ":o18", ":o9:ram")),
-    "boot": [*name_rows("deferred", (8, 64, 100, 256, 1024)), *name_rows("reserved", (64, 100))],
+    "boot": [
+        *name_rows("deferred", (8, 64, 100, 256, 1024)),
+        *name_rows("reserved", (8, 64, 100, 256), ("", ":cma", ":kho")),
+    ],
     "blocks": [
         *name_rows("online", (8, 64, 256, 1024), (":b128", ":b2048")),
         *name_rows("offline", (8, 64, 256, 1024), (":b128", ":b2048", ":b128:used", ":b2048:used")),

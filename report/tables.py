@@ -49,6 +49,9 @@ def list_markdown() -> dict[str, list[Row]]:
             name: rows.list_cpus(shown, by_page=name != "bind")
             for name, shown in rows.SHOWN.items()
         },
+        "reserved": rows.list_raced(
+            rows.read_samples(rows.RESERVED, "reserved")["results"], by_page=True
+        ),
         "demotion": rows.list_demotion(),
         "isolated": rows.list_isolated(),
         "threads": rows.list_threads(),

@@ -14,15 +14,18 @@ from harness.kernel.topics import SERIES
 from report.rows import (
     BINDS,
     PARTS,
+    RESERVED,
     find,
+    find_cost,
     find_seconds,
-    list_cpus,
     make_grid,
     make_pairs,
-    name_rows,
+    name_size,
+    read_samples,
     select_folios,
     tell,
     tell_figure,
+    tell_ratio,
 )
 from report.samples import Row, align_rows, find_mean, find_ratios, find_time
 from report.tables import write_changed
@@ -68,13 +71,13 @@ def list_on_v11(*, patch: bool) -> list[Row]:
     return rows
 
 
-def list_reserved() -> list[Row]:
-    rows: list[Row] = [("CPU, returns", "reserved", "base", "series", "fill", "base / series")]
-    for cpu, returns, _, size, *costs, ratio, _ in list_cpus(name_rows("reserved", (16, 64, 100)))[
-        1:
-    ]:
-        name = f"{cpu}, {'Safe RET' if returns == 'safe' else returns}"
-        rows.append((name, size, *costs, ratio.split(" ")[0]))
+def list_reserved(*owners: str) -> list[Row]:
+    """Return the ns per struct page of reserved memory, by who has it."""
+    rows: list[Row] = [("reserved", "size", "7.3.4", "series", "fill", "7.3.4 / series")]
+    for one in read_samples(RESERVED, "reserved")["results"]:
+        if one.get("owner") in owners:
+            costs = (tell(find_cost(one, runner)) for runner in ("base", "series", "bound"))
+            rows.append((one["owner"], name_size(one), *costs, tell_ratio(one, "base", "series")))
     return rows
 
 
@@ -176,7 +179,9 @@ def list_mails() -> tuple[tuple[str, list[Row]], ...]:
             ),
         ),
         ("boot-memmap/0002-*", [row[1:] for row in stores]),
-        ("reserved-memmap/0001-*", list_reserved()),
+        ("reserved-memmap/0000-*", list_reserved("memblock", "CMA", "KHO")),
+        ("reserved-memmap/0002-*", list_reserved("memblock", "KHO")),
+        ("reserved-memmap/0003-*", list_reserved("CMA")),
         # Seconds of one core for 1 TiB.
         (
             "hotplug-memmap/0000-*",
