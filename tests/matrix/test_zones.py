@@ -42,7 +42,7 @@ def test_reboot(builder: Builder) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize(
     "cpus, nodes, words",
-    [*((*shape, "") for shape in SHAPES), (2, 1, "cma=1G"), (2, 2, "hugetlb_cma=0:1G,1:1G")],
+    [*((*shape, "") for shape in SHAPES), (2, 1, "cma=1G"), (2, 2, "hugetlb_cma=1:1G")],
 )
 def test_same_memory(builder: Builder, cpus: int, nodes: int, words: str) -> None:
     """Both without the suites, which take memory.
