@@ -28,7 +28,7 @@ RELOCATION = re.compile(r"^\t\t\t([0-9a-f]+): R_X86_64_(?:PLT32|PC32)\t(\S+?)([+
 ADAPTED = r"(?:\.(?:constprop|isra|part)\.\d+)*"
 # Calls that do not return, and calls of functions elsewhere in the kernel that use MOVNTI.
 NORETURN = ("__stack_chk_fail", "__fortify_panic")
-STREAMING = ("__memcpy_flushcache", "__copy_user_nocache", "copy_mc_page_nt")
+STREAMING = ("__memcpy_flushcache", "__copy_user_nocache", "copy_mc_nt")
 DRAINS = ("sfence", "mfence")
 
 Place = tuple[str, int]

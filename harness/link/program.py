@@ -424,10 +424,10 @@ COPY = Program(
     ("debian", "default", "debug", "clang"),
     # Program.link_side() adds those of memcpy() and __memcpy_flushcache().
     (
-        *("mm/util", "arch/x86/lib/copy_mc", "arch/x86/lib/copy_mc_64"),
+        *("mm/migrate", "mm/util", "arch/x86/lib/copy_mc", "arch/x86/lib/copy_mc_64"),
         "arch/x86/lib/copy_user_uncached_64",
     ),
     ("replay_poisoned", "replay_queue", "replay_cancel", "replay_unexpected"),
-    # What the kernel calls to stream a page, and what it calls instead: the shim counts the calls.
-    {"mm/util": ("--redefine-sym=copy_mc_page_nt=replay_stream",)},
+    # What the kernel calls to stream a folio, and what it calls instead: the shim counts the bytes.
+    {"mm/migrate": ("--redefine-sym=copy_mc_nt=replay_stream",)},
 )

@@ -96,7 +96,7 @@ RACES = (
     ),
     # MiB to copy to; GiB of folios.
     Race("copy", COPY, ("check",), ("race 256 3",), peer=True),
-    Race("demotion", COPY, ("folios", "publish"), ("demote 4 3",)),
+    Race("demotion", COPY, ("folios",), ("demote 4 3",)),
 )
 
 

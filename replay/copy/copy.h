@@ -16,8 +16,12 @@ struct copy_routine {
 	void (*copy_64)(void *to, const void *from, unsigned long nr, unsigned long apart);
 };
 
-/* A demotion: the first folio is copied to the second; pfns in base pages. */
+/* Who moves a folio: the first two name the node, the others get one. */
+enum copy_path { RECLAIM, MOVE_PAGES, MBIND, OFFLINE, NR_PATHS };
+
+/* A migration: the first folio is copied to the second; pfns in base pages. */
 struct copy_folio {
+	enum copy_path path;
 	unsigned long from, to;
 	unsigned int order;
 	unsigned int from_lower;	/* the first one is on the node of a lower tier */
@@ -30,14 +34,14 @@ struct copy_side {
 	const struct copy_routine *routines;	/* up to one without a name */
 	/* Makes the struct pages of both folios. */
 	void (*prepare)(const struct copy_folio *c);
-	/* Zeroes the second one, as the page allocator does with init_on_alloc. */
-	void (*zero)(const struct copy_folio *c);
-	/* folio_mc_copy(): 0, or -EHWPOISON */
+	/* Allocates the second one, as the path does. */
+	void (*alloc)(const struct copy_folio *c, bool init_on_alloc);
+	/* migrate_folio(): 0, or -EHWPOISON */
 	int (*run)(const struct copy_folio *c);
-	/* Copies a page as a demotion does; returns the bytes that are left after a fault. */
-	unsigned long (*copy_page)(void *to, const void *from);
-	/* How many pages folio_mc_copy() has streamed so far. */
-	unsigned long *streamed;
+	/* Copies past the caches; returns the bytes that are left after a fault. */
+	unsigned long (*copy_nt)(void *to, const void *from, unsigned int n);
+	/* Bytes that were streamed, and zeroed, so far */
+	unsigned long *streamed, *zeroed;
 };
 
 /* Called by the kernel's half, defined in demotion.c. */

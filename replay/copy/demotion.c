@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Folios to a lower tier. Every byte of their copies: of each order, to both tiers, then with a
- * page that cannot be read, then pages of which a part cannot be read. Their order: one thread
- * copies a folio and then publishes a number by a plain store; the other waits for the number and
- * looks at the copy, where non-temporal stores that are not drained show as old words. Their
- * speed: batches of folios in random order over several GiB, and how long it takes to read other
- * data again after each batch, for each size of that data.
+ * Folios to a lower tier. Every byte of their copies: of each order, between both tiers, by each
+ * path; then with a page that cannot be read; then with a source that ends at each line. The page
+ * behind the source can never be read. Their speed: a folio is allocated and copied, as each path
+ * does, at random places of several GiB, and then other data is read again, of several sizes.
  *
- * The series streams PMD-sized folios to the lower tier and nothing else, and does not zero what
- * it streams to. A page without access is one that cannot be read. The kernel's exception tables
+ * The series streams PMD-sized folios to the lower tier where the caller names the node, and does
+ * not zero these. A page without access is one that cannot be read. The kernel's exception tables
  * are honoured as its fault handler would.
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,18 +28,28 @@
 #define AROUND		(5 * AREA)
 #define NOT_POISONED	(~0UL)
 
+static const char *const paths[] = { "reclaim", "move_pages", "mbind", "offline" };
+
 /* The kernel's format: distances from each field, and the type of the handler. */
 struct exception {
 	int32_t insn, fixup, data;
 };
 
+/*
+ * EX_TYPE_DEFAULT_MCE_SAFE, the one type that a machine check takes, and EX_TYPE_FAULT, which
+ * faults.toml gives to a load in place of a prefetch.
+ */
+#define MCE_SAFE	14
+#define PREFETCH	2
+
 /* Of all kernels, one behind the other; the linker provides both. */
 extern const struct exception __start___ex_table[], __stop___ex_table[];
 
 static struct sigaction unexpected;
-/* The page that a kernel reported last */
+/* The page that a kernel reported last, and where its source ends */
 static unsigned long poisoned;
-static unsigned char *before;
+static unsigned char *source_end, *before;
+static bool behind;
 
 void replay_poisoned(unsigned long pfn)
 {
@@ -61,7 +68,9 @@ static void fault(int signal, siginfo_t *info, void *context)
 	const struct exception *e;
 
 	for (e = __start___ex_table; e < __stop___ex_table; e++)
-		if ((greg_t)&e->insn + e->insn == *ip) {
+		if ((greg_t)&e->insn + e->insn == *ip &&
+		    (e->data == MCE_SAFE || e->data == PREFETCH)) {
+			behind |= e->data == PREFETCH && (unsigned char *)info->si_addr >= source_end;
 			*ip = (greg_t)&e->fixup + e->fixup;
 			return;
 		}
@@ -85,77 +94,79 @@ static void open_folios(unsigned long pages)
 	window_place(0);
 }
 
-/*
- * The source and the page behind it are random, the rest is another byte. @before is
- * what must be there at the end.
- */
-static void fill(uint64_t seed)
-{
-	memset(data(0), 0xa5, AROUND * PAGE);
-	fill_random(data(FROM), (AREA + 1) * PAGE, seed);
-	memcpy(before, data(0), AROUND * PAGE);
-}
-
 static int tell(const struct copy_folio *c, const char *what)
 {
-	printf("DIFFERS order=%u from_lower=%u lower=%u: %s: %s\n", c->order, c->from_lower,
-	       c->lower, crash_kernel, what);
+	printf("DIFFERS %s order=%u from_lower=%u lower=%u: %s: %s\n", paths[c->path], c->order,
+	       c->from_lower, c->lower, crash_kernel, what);
 	return 1;
-}
-
-static bool same(void)
-{
-	return !memcmp(data(0), before, AROUND * PAGE);
 }
 
 static bool streams(unsigned int kernel, const struct copy_folio *c)
 {
-	return kernel && c->order == MAX_ORDER && c->lower && !c->from_lower;
+	return kernel && c->order == MAX_ORDER && c->lower && !c->from_lower &&
+	       c->path <= MOVE_PAGES;
 }
 
-/* Only the first @good pages can be read. */
+/* Only the first @good pages can be read. The source is random, the rest is another byte. */
 static int check_folio(unsigned int kernel, const struct copy_folio *c, unsigned long good)
 {
 	const struct copy_side *side = side_of(kernel);
-	unsigned long nr = 1UL << c->order, streamed = *side->streamed;
+	unsigned long nr = 1UL << c->order, streamed = *side->streamed, zeroed = *side->zeroed;
 	bool bad = good < nr;
 	int done;
 
-	fill(c->order + 1);
-	side->prepare(c);
+	memset(data(0), 0xa5, AROUND * PAGE);
+	fill_random(data(FROM), nr * PAGE, c->order + 1);
+	memcpy(before, data(0), AROUND * PAGE);
 	memcpy(before + TO * PAGE, before + FROM * PAGE, good * PAGE);
+	source_end = data(FROM + nr);
 	poisoned = NOT_POISONED;
-	mprotect(data(FROM + good), bad * PAGE, PROT_NONE);
+	side->prepare(c);
+	/* Where all can be read, zeroes are overwritten. */
+	side->alloc(c, !bad);
+	mprotect(data(FROM + good), (nr - good + 1) * PAGE, PROT_NONE);
 	done = side->run(c);
-	mprotect(data(FROM + good), bad * PAGE, PROT_READ | PROT_WRITE);
+	mprotect(data(FROM + good), (nr - good + 1) * PAGE, PROT_READ | PROT_WRITE);
+	streamed = *side->streamed - streamed;
+	zeroed = *side->zeroed - zeroed;
 	if (done != (bad ? -EHWPOISON : 0))
 		return tell(c, bad ? "a page that cannot be read is not told" : "fails");
 	if (poisoned != (bad ? FROM + good : NOT_POISONED))
 		return tell(c, bad ? "the wrong page is reported" : "reports a page");
-	if (!same())
+	if (behind)
+		return tell(c, "touches what lies behind the source");
+	if (memcmp(data(0), before, AROUND * PAGE))
 		return tell(c, bad ? "wrong bytes around a page that cannot be read" :
 			       "wrong bytes");
-	streamed = *side->streamed - streamed;
-	if (!streams(kernel, c))
-		return streamed ? tell(c, "streams what it must not") : 0;
-	/* A page that cannot be read counts, too. */
-	return streamed == good + bad ? 0 : tell(c, "does not stream to the lower tier");
+	if (streamed != streams(kernel, c) * nr * PAGE)
+		return tell(c, streamed ? "streams what it must not" :
+			       "does not stream to the lower tier");
+	return !bad && zeroed != !streamed * nr * PAGE ? tell(c, "zeroes what it streams to") : 0;
 }
 
-/* The last @left bytes of the page cannot be read. */
-static int check_part(unsigned int kernel, unsigned long left)
+/* The last @left bytes of the source cannot be read: from all of a huge folio to none. */
+static int check_lines(unsigned int kernel)
 {
-	struct copy_folio c = { .lower = 1 };
-	unsigned long told;
+	const struct copy_folio c = { .order = MAX_ORDER, .lower = 1 };
+	unsigned long all = AREA * PAGE;
+	bool bad = false;
 
-	fill(left + 1);
-	memcpy(before + TO * PAGE, before + FROM * PAGE + left, PAGE - left);
-	mprotect(data(FROM + 1), PAGE, PROT_NONE);
-	told = side_of(kernel)->copy_page(data(TO), data(FROM) + left);
-	mprotect(data(FROM + 1), PAGE, PROT_READ | PROT_WRITE);
-	if (told != left)
-		return tell(&c, "the wrong number of bytes is left");
-	return same() ? 0 : tell(&c, "wrong bytes in part of a page");
+	memset(data(TO), 0xa5, all + PAGE);
+	fill_random(data(FROM), all, 1);
+	source_end = data(FROM + AREA);
+	mprotect(source_end, AREA * PAGE, PROT_NONE);
+	for (unsigned long left = all + LINE; !bad && left; ) {
+		unsigned long good = all - (left -= LINE), seen = left % PAGE ? good % PAGE : good;
+		unsigned char *from = data(FROM) + left, *to = data(TO);
+
+		if (side_of(kernel)->copy_nt(to, from, all) != left)
+			return tell(&c, "the wrong number of bytes is left");
+		bad = memcmp(to + good - seen, from + good - seen, seen);
+		for (unsigned long i = 0; i < PAGE; i++)
+			bad |= to[good + i] != 0xa5;
+	}
+	mprotect(source_end, AREA * PAGE, PROT_READ | PROT_WRITE);
+	return bad ? tell(&c, "wrong bytes around a line that cannot be read") : 0;
 }
 
 int check_folios(int nr, char **words)
@@ -169,100 +180,27 @@ int check_folios(int nr, char **words)
 	for (unsigned int i = 0; i < nr_kernels; i++) {
 		crash_kernel = kernels[i].name;
 		for (unsigned int order = 0; order <= MAX_ORDER; order++)
-			for (unsigned int nodes = 0; nodes < 4; nodes++, cases += 4) {
-				struct copy_folio c = { FROM, TO, order, nodes & 1, nodes / 2 };
+			for (unsigned int way = 0; way < 4 * NR_PATHS; way++, cases += 4) {
+				struct copy_folio c = {
+					way / 4, FROM, TO, order, way & 1, way / 2 & 1
+				};
 
 				bad |= check_folio(i, &c, 1UL << order);
 				bad |= check_folio(i, &c, 0);
 				bad |= check_folio(i, &c, (1UL << order) - 1);
 				bad |= check_folio(i, &c, (1UL << order) / 2);
 			}
-		for (unsigned long left = 0; left <= PAGE; left += 64, ++cases)
-			bad |= check_part(i, left);
+		/* The base has no such routine. */
+		bad |= i && check_lines(i);
 	}
-	printf("%lu folios: ", cases);
+	printf("%lu folios, and one that ends at each line: ", cases);
 	puts(bad ? "some differ" : "every byte as it must be");
 	return bad;
 }
 
-#define WORDS	(AREA * PAGE / sizeof(uint64_t))
+/* Up to 64 MiB are copied in a round, and up to 512 MiB read. */
+#define MAX_FOLIOS	32
 
-/* Each in a cache line of its own. */
-static struct {
-	unsigned long round __attribute__((aligned(64)));
-	unsigned long seen __attribute__((aligned(64)));
-	unsigned long stale __attribute__((aligned(64)));
-} told;
-
-static const struct copy_folio published = {
-	.from = AREA, .to = 2 * AREA, .order = MAX_ORDER, .lower = 1
-};
-
-/* Wait until the other thread writes to @number. If it waits for this CPU, give way. */
-static unsigned long wait_for(const unsigned long *number, unsigned long old)
-{
-	unsigned long spins = 0, new;
-
-	while ((new = __atomic_load_n(number, __ATOMIC_ACQUIRE)) == old)
-		if (++spins % 10000 == 0)
-			sched_yield();
-	return new;
-}
-
-static void look(void *unused)
-{
-	const volatile uint64_t *words = (const uint64_t *)data(published.to);
-	unsigned long last = 0;
-
-	for (;;) {
-		unsigned long round = wait_for(&told.round, last), i = WORDS;
-
-		/* What was copied last comes first: it is the latest to be seen. */
-		while (i && words[i - 1] == round)
-			i--;
-		told.stale += i > 0;
-		last = round;
-		__atomic_store_n(&told.seen, round, __ATOMIC_RELEASE);
-	}
-}
-
-int publish_folios(int nr, char **words)
-{
-	unsigned long rounds = read_word(nr, words, 0, 2000);
-	uint64_t *source = (uint64_t *)data(published.from);
-	int bad = 0;
-
-	if (threads_start_all() < 2)
-		die("needs two CPUs");
-	open_folios(3 * AREA);
-	replay_queue(look, &told);
-	crash_context = "publish";
-	for (unsigned int kernel = 0; kernel < nr_kernels; kernel++) {
-		crash_kernel = kernels[kernel].name;
-		side_of(kernel)->prepare(&published);
-		told.stale = 0;
-		for (unsigned long i = 0; i < rounds; i++) {
-			unsigned long round = told.round + 1, seen = told.seen;
-
-			for (unsigned long word = 0; word < WORDS; word++)
-				source[word] = round;
-			side_of(kernel)->run(&published);
-			__atomic_store_n(&told.round, round, __ATOMIC_RELEASE);
-			wait_for(&told.seen, seen);
-		}
-		printf("%s: %lu of %lu copies had old words\n", crash_kernel, told.stale, rounds);
-		bad |= told.stale > 0;
-	}
-	return bad;
-}
-
-/* As reclaim demotes at once: SWAP_CLUSTER_MAX pages, or one larger folio. */
-#define BATCH_PAGES(order)	((order) > 5 ? 1UL << (order) : 32UL)
-#define MAX_BATCH		32		/* folios */
-#define MAX_BATCHES		1000
-
-static const unsigned int orders[] = { 0, 4, 9 };
-#define NR_ORDERS	(sizeof(orders) / sizeof(*orders))
 /* KiB of the other data; 0: the copies themselves are read. */
 static const unsigned long others[] = { 32, 256, 1024, 4096, 16384, 65536, 262144, 0 };
 #define NR_OTHERS	(sizeof(others) / sizeof(*others))
@@ -274,14 +212,13 @@ static uint64_t seed = 1;
 
 /* Of a row: init_on_alloc first, as it is Debian's default */
 static struct row {
-	bool zeroed;
-	unsigned int order;
+	bool init;
+	enum copy_path path;
 	unsigned long kib;
 } row_of(unsigned int row)
 {
 	return (struct row) {
-		row < NR_ORDERS * NR_OTHERS, orders[row / NR_OTHERS % NR_ORDERS],
-		others[row % NR_OTHERS]
+		row < NR_PATHS * NR_OTHERS, row / NR_OTHERS % NR_PATHS, others[row % NR_OTHERS]
 	};
 }
 
@@ -298,61 +235,41 @@ static double read_lines(const unsigned char *start, unsigned long bytes)
 	return (cpu_time() - from) / lines;
 }
 
-/* The bytes of each copy that no later one of the batch has overwritten. */
-static void verify(const struct copy_folio *c, unsigned long folios)
-{
-	for (unsigned long i = 0; i < folios; i++) {
-		unsigned long later = i + 1;
-
-		while (later < folios && c[later].to != c[i].to)
-			later++;
-		if (later == folios && memcmp(data(c[i].to), data(c[i].from), PAGE << c[i].order))
-			die("%s: wrong bytes in a folio of order %u", crash_kernel, c[i].order);
-	}
-}
-
-/* Medians of the batches: ns per page that is allocated and copied, ns per line read. */
+/* Medians of the folios: ns per page that is allocated and copied, ns per line read. */
 static void time_one(unsigned int number, unsigned int runner, unsigned int round,
 		     double *figures)
 {
 	struct row row = row_of(number);
 	const struct copy_side *side = side_of(runner);
-	unsigned long pages = BATCH_PAGES(row.order), folios = pages >> row.order;
-	/* Up to 64 MiB are copied in a round, and up to 512 MiB read. */
-	unsigned long batches = 64 * MIB / PAGE / pages, slots = half >> row.order;
-	double copy[MAX_BATCHES], read[MAX_BATCHES];
-	struct copy_folio c[MAX_BATCH];
+	unsigned long nr = MAX_FOLIOS, slots = half >> MAX_ORDER;
+	double copy[MAX_FOLIOS], read[MAX_FOLIOS];
 
-	if (row.kib && batches > 512 * 1024 / row.kib)
-		batches = 512 * 1024 / row.kib;
-	for (unsigned long batch = 0; batch < batches; batch++) {
+	if (row.kib && nr > 512 * 1024 / row.kib)
+		nr = 512 * 1024 / row.kib;
+	for (unsigned long i = 0; i < nr; i++) {
+		struct copy_folio c = {
+			.path = row.path,
+			.from = next_random(&seed) % slots << MAX_ORDER,
+			.to = half + (next_random(&seed) % slots << MAX_ORDER),
+			.order = MAX_ORDER,
+			.lower = 1,
+		};
 		double start;
 
-		for (unsigned long i = 0; i < folios; i++) {
-			c[i] = (struct copy_folio) {
-				.from = next_random(&seed) % slots << row.order,
-				.to = half + (next_random(&seed) % slots << row.order),
-				.order = row.order,
-				.lower = 1,
-			};
-			side->prepare(&c[i]);
-		}
+		side->prepare(&c);
 		if (row.kib)
 			read_lines(other, row.kib * 1024);
 		start = cpu_time();
-		for (unsigned long i = 0; i < folios; i++)
-			if (row.zeroed && !streams(runner, &c[i]))
-				side->zero(&c[i]);
-		for (unsigned long i = 0; i < folios; i++)
-			side->run(&c[i]);
-		copy[batch] = (cpu_time() - start) / pages;
-		read[batch] = row.kib ? read_lines(other, row.kib * 1024) : 0;
-		for (unsigned long i = 0; i < folios && !row.kib; i++)
-			read[batch] += read_lines(data(c[i].to), PAGE << row.order) / folios;
-		verify(c, folios);
+		side->alloc(&c, row.init);
+		side->run(&c);
+		copy[i] = (cpu_time() - start) / AREA;
+		read[i] = row.kib ? read_lines(other, row.kib * 1024) :
+				    read_lines(data(c.to), AREA * PAGE);
+		if (memcmp(data(c.to), data(c.from), AREA * PAGE))
+			die("%s: wrong bytes", crash_kernel);
 	}
-	figures[0] = median(copy, batches);
-	figures[1] = median(read, batches);
+	figures[0] = median(copy, nr);
+	figures[1] = median(read, nr);
 }
 
 static unsigned int start_row(unsigned int number)
@@ -364,16 +281,17 @@ static void write_row(FILE *json, unsigned int number)
 {
 	struct row row = row_of(number);
 
-	fprintf(json, "\"gib\": %lu, \"init_on_alloc\": %u, \"order\": %u, \"other_kib\": %lu, ",
-		2 * half * PAGE / GIB, row.zeroed, row.order, row.kib);
+	fprintf(json, "\"gib\": %lu, \"path\": \"%s\", \"init_on_alloc\": %u, \"order\": %u, "
+		"\"other_kib\": %lu, ", 2 * half * PAGE / GIB, paths[row.path], row.init, MAX_ORDER,
+		row.kib);
 }
 
 static void tell_row(unsigned int number)
 {
 	struct row row = row_of(number);
 
-	printf("  order %u, init_on_alloc=%u, beside %6lu KiB: %8.0f %8.0f ns per page, %5.2fx\n",
-	       row.order, row.zeroed, row.kib, race_time(0), race_time(1), race_ratio(0, 1));
+	printf("  %s, init_on_alloc=%u, beside %6lu KiB: %8.0f %8.0f ns per page, %5.2fx\n",
+	       paths[row.path], row.init, row.kib, race_time(0), race_time(1), race_ratio(0, 1));
 	fflush(stdout);
 }
 
@@ -382,7 +300,7 @@ int race_folios(int nr, char **words)
 	unsigned long gib = read_within(nr, words, 0, 4, 256, "a race takes GiB:");
 	struct race race = {
 		.unit = "ns of CPU time: copy per page of 4 KiB, read per line of 64 bytes",
-		.nr_rows = 2 * NR_ORDERS * NR_OTHERS,
+		.nr_rows = 2 * NR_PATHS * NR_OTHERS,
 		.nr_runners = nr_kernels,
 		.rounds = read_within(nr, words, 1, 5, 1000, "rounds:"),
 		.figures = { "copy", "read" },

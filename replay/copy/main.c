@@ -16,8 +16,7 @@ const char usage[] =
 "usage: copy [returns=plain|jump|safe] [COMMAND]; without a command, compare, race, print\n"
 "       copy check [CASES [SEED]]             compare every byte\n"
 "       copy race [MIB [ROUNDS [JSON]]]       copy to MIB MiB; the samples go to JSON\n"
-"       copy folios                           compare every byte of folios that are demoted\n"
-"       copy publish [ROUNDS]                 look at each of them from another thread\n"
+"       copy folios                           compare every byte of folios that are migrated\n"
 "       copy demote [GIB [ROUNDS [JSON]]]     time folios in GIB GiB\n"
 "       copy info                             the kernels\n";
 
@@ -203,7 +202,6 @@ const struct command commands[] = {
 	{ "check", 2, check_routines },
 	{ "race", 3, race_routines },
 	{ "folios", 0, check_folios },
-	{ "publish", 1, publish_folios },
 	{ "demote", 3, race_folios },
 	{ }
 };

@@ -12,8 +12,6 @@ static inline const struct copy_side *side_of(unsigned int kernel)
 }
 
 int check_folios(int nr, char **words);
-/* 1 if another thread sees an old word in a kernel's copy, else 0 */
-int publish_folios(int nr, char **words);
 int race_folios(int nr, char **words);
 
 #endif

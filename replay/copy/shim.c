@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Kernel side of `copy`: the ways in which a kernel can copy, and what is needed around
- * mm/util.o, arch/x86/lib/copy_mc.o and copy_mc_64.o, which are the kernel's own. Compiled once
- * per tree, with that kernel's own headers and command line.
+ * mm/migrate.o, mm/util.o, arch/x86/lib/copy_mc.o and copy_mc_64.o, which are the kernel's own.
+ * Compiled once per tree, with that kernel's own headers and command line.
  *
- * These are stubs: node 0 is the top tier, all others are lower ones; a page that cannot be read
- * is reported to user space; nothing is rescheduled.
+ * These are stubs: node 0 is the top tier, node 1 a lower one; the page allocator has one folio,
+ * which it zeroes if it has to; a page that cannot be read is reported to user space; nothing is
+ * rescheduled, and no folio has a memory cgroup.
  */
+#include <linux/memcontrol.h>
 #include <linux/memory-tiers.h>
+#include <linux/migrate.h>
 #include <linux/mm.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -18,6 +21,7 @@
 #include <asm/paravirt.h>
 
 #include "internal.h"
+#include "page_alloc.h"
 #include "copy.h"
 #include "../shim.h"
 
@@ -85,17 +89,44 @@ void memory_failure_queue(unsigned long pfn, int flags)
 	replay_poisoned(pfn);
 }
 
-static unsigned long streamed;
+int sysctl_numa_balancing_mode;
+int folio_xchg_last_cpupid(struct folio *folio, int cpupid) { return cpupid; }
+void folio_migrate_ksm(struct folio *to, struct folio *from) { }
+void mem_cgroup_migrate(struct folio *from, struct folio *to) { }
 
-#ifdef copy_mc_page_nt
-/* mm/util.o calls this instead: see COPY in harness/link/program.py. */
-unsigned long replay_stream(void *to, const void *from);
-unsigned long replay_stream(void *to, const void *from)
+static unsigned long streamed, zeroed;
+
+#ifdef copy_mc_nt
+/* mm/migrate.o calls this instead: see COPY in harness/link/program.py. */
+unsigned long replay_stream(void *to, const void *from, unsigned int n);
+unsigned long replay_stream(void *to, const void *from, unsigned int n)
 {
-	streamed++;
-	return copy_mc_page_nt(to, from);
+	streamed += n;
+	return copy_mc_nt(to, from, n);
 }
+#else
+#define ALLOC_NO_INIT	0
+#define copy_mc_nt	copy_mc_to_kernel
 #endif
+
+/* What is allocated next */
+static struct page *free_page;
+static bool zeroes;
+
+struct page *__alloc_pages_noprof(gfp_t gfp, unsigned int order, int nid, nodemask_t *nodemask,
+				  unsigned int alloc_flags)
+{
+	if (zeroes && !(alloc_flags & ALLOC_NO_INIT)) {
+		zeroed += PAGE_SIZE << order;
+		clear_pages(page_address(free_page), 1U << order);
+	}
+	return free_page;
+}
+
+struct folio *__folio_alloc_noprof(gfp_t gfp, unsigned int order, int nid, nodemask_t *nodemask)
+{
+	return page_folio(__alloc_pages_noprof(gfp, order, nid, nodemask, ALLOC_DEFAULT));
+}
 
 static void place(void *pfn0)
 {
@@ -114,6 +145,8 @@ static void make_folio(unsigned long pfn, unsigned int order, int node)
 	memset(page, 0, sizeof(*page) << order);
 	for (i = 0; i < 1UL << order; i++)
 		set_page_links(page + i, ZONE_NORMAL, node, pfn + i);
+	atomic_set(&page->_mapcount, -1);
+	set_page_count(page, 1);
 	if (!order)
 		return;
 	__SetPageHead(page);
@@ -128,23 +161,37 @@ static void prepare(const struct copy_folio *c)
 	make_folio(c->to, c->order, c->lower);
 }
 
-static void zero(const struct copy_folio *c)
+/* As demote_folio_list(), do_move_pages_to_node(), do_mbind() and do_migrate_range() */
+static void alloc(const struct copy_folio *c, bool init_on_alloc)
 {
-	clear_pages(page_address(pfn_to_page(c->to)), 1U << c->order);
+	static const gfp_t flags[] = {
+		(GFP_HIGHUSER_MOVABLE & ~__GFP_RECLAIM) | __GFP_NOMEMALLOC | GFP_NOWAIT |
+			__GFP_THISNODE,
+		GFP_HIGHUSER_MOVABLE | __GFP_THISNODE, 0,
+		GFP_KERNEL | __GFP_MOVABLE | __GFP_RETRY_MAYFAIL,
+	};
+	struct migration_target_control mtc = {
+		.nid = c->path == OFFLINE ? c->from_lower : c->lower,
+		.gfp_mask = flags[c->path],
+	};
+
+	free_page = pfn_to_page(c->to);
+	zeroes = init_on_alloc;
+	if (c->path == MBIND)
+		__folio_alloc_noprof(GFP_TRANSHUGE, c->order, c->lower, NULL);
+	else
+		alloc_migration_target(page_folio(pfn_to_page(c->from)), (unsigned long)&mtc);
 }
 
 static int run(const struct copy_folio *c)
 {
-	return folio_mc_copy(page_folio(pfn_to_page(c->to)), page_folio(pfn_to_page(c->from)));
+	return migrate_folio(NULL, page_folio(pfn_to_page(c->to)),
+			     page_folio(pfn_to_page(c->from)), MIGRATE_ASYNC);
 }
 
-static unsigned long copy_page_mc(void *to, const void *from)
+static unsigned long copy_nt(void *to, const void *from, unsigned int n)
 {
-#ifdef copy_mc_page_nt
-	return copy_mc_page_nt(to, from);
-#else
-	return copy_mc_to_kernel(to, from, PAGE_SIZE);
-#endif
+	return copy_mc_nt(to, from, n);
 }
 
 static const struct replay_layout layout = {
@@ -163,8 +210,9 @@ struct copy_side replay_side = {
 	},
 	.routines = routines,
 	.prepare = prepare,
-	.zero = zero,
+	.alloc = alloc,
 	.run = run,
-	.copy_page = copy_page_mc,
+	.copy_nt = copy_nt,
 	.streamed = &streamed,
+	.zeroed = &zeroed,
 };
