@@ -10,6 +10,7 @@
  *	run COMMAND	by the shell; how it ends does not matter
  *	bind NODE	what it and its commands allocate from here on
  *	move NODE	move all pages there by move_pages()
+ *	mbind NODE	the same by mbind()
  *	where		say how many pages lie on each node
  *	wait NODE	until all pages lie there
  *	touch NODE	the same, but read all of the memory again and again
@@ -221,6 +222,12 @@ int main(int argc, char **argv)
 
 			if (syscall(SYS_set_mempolicy, MPOL_BIND, &mask, 8 * sizeof(mask)))
 				err(1, "set_mempolicy");
+		} else if (!strcmp(*step, "mbind")) {
+			unsigned long mask = 1UL << atoi(*++step);
+
+			if (syscall(SYS_mbind, memory, size, MPOL_BIND, &mask, 8 * sizeof(mask),
+				    MPOL_MF_MOVE))
+				err(1, "mbind");
 		} else if (!strcmp(*step, "move")) {
 			place(atoi(*++step));
 		} else if (!strcmp(*step, "wait")) {

@@ -20,13 +20,10 @@ from harness.kernel.images import Kernel
 
 SCRIPT = boots.GUEST / "machine-check"
 BOOT = boots.make_boot(SCRIPT)
-# The lines, as the guest's checks name them: each check moves a huge page.
+# The lines of a huge page, as the guest's checks name them: each check moves one.
 CACHE_LINES = [int(line) for line in re.findall(r"^check line-(\d+)", SCRIPT.read_text(), re.M)]
-# The routine that copies, in each kernel.
-ROUTINES = {"base": "copy_mc_enhanced_fast_string", "series": "copy_mc_page_movnti"}
-PAGE, LINE = 4096, 64
-# The page of a huge page in which a line is bad.
-BAD = int(BOOT.words.partition("zdm.page=")[2])
+ROUTINE = "copy_mc_movnti"
+SIZE, LINE = 2 << 20, 64
 # The check: bank 1 is valid, uncorrected, enabled, with MISC and ADDR, signalled, action required,
 # and a load of data; a check is in progress on this CPU only, and the RIP on the stack is that of
 # the load and of where to go on; the address is physical and that of a line.
@@ -35,11 +32,8 @@ STATUS, MCG_STATUS, MISC = 0xBD80000000000134, 0xF, 0x86
 MAPPED = 1 << 39
 # Registers in the protocol of the stub.
 RAX, RSI, RSP, RIP = 0, 4, 7, 16
-# How the loads begin: mov and rep movsb.
-LOADS = ("488b", "4c8b", "f3a4")
-# The exception table: the size of an entry, where the type is in it, and the type EX_TYPE_DEFAULT.
-ENTRY, TYPE, PLAIN = 12, 8, 1
-# What the stub can stop at.
+# How its loads begin, and what the stub can stop at.
+LOADS = ("488b", "4c8b")
 EXECUTED, READ = 1, 3
 
 
@@ -66,61 +60,47 @@ class Stub:
     def registers(self) -> tuple[int, ...]:
         return struct.unpack("<17Q", bytes.fromhex(self.ask("g"))[: 17 * 8])
 
-    def read(self, address: int, layout: str) -> int:
-        told = self.ask(f"m{address:x},{struct.calcsize(layout):x}")
-        return int(struct.unpack(layout, bytes.fromhex(told))[0])
-
     def run_to(self, kind: int, address: int) -> None:
         """Let the guest run until it executes (kind EXECUTED) or has read what is at an address."""
         for packet in (f"Z{kind},{address:x},1", "c", f"z{kind},{address:x},1"):
             self.ask(packet)
 
 
-def raise_check(stub: Stub, symbols: dict[str, int], routine: str, line: int, plain: bool) -> None:
-    """Raise a check at the load of a line, in the next huge page that is copied.
+def raise_check(stub: Stub, routine: int, line: int) -> None:
+    """Raise a check at the load of a line of the next huge page that is copied.
 
-    Raises UserError unless routine then returns the number of bytes that are left. plain makes the
-    load's entry in the exception table one that does not cover machine checks.
+    Raises UserError unless the routine then returns the number of bytes that are left.
     """
-    stub.run_to(EXECUTED, symbols["folio_mc_copy"])
-    stub.run_to(EXECUTED, symbols[routine])
-    page = stub.registers()[RSI] + BAD * PAGE
-    address = page + line * LINE
-    stub.run_to(READ, page - 1)
-    stub.run_to(EXECUTED, symbols[routine])
+    stub.run_to(EXECUTED, routine)
+    address = stub.registers()[RSI] + line * LINE
     if line:
         stub.run_to(READ, address - 1)
     while (now := stub.registers())[RSI] != address or stub.ask(f"m{now[RIP]:x},2") not in LOADS:
         stub.ask("s")
-    if plain:
-        table = range(symbols["__start___ex_table"], symbols["__stop___ex_table"], ENTRY)
-        [entry] = [at for at in table if at + stub.read(at, "<i") == now[RIP]]
-        stub.ask(f"M{entry + TYPE:x},1:{PLAIN:02x}")
     command = f"mce 0 1 {STATUS:#x} {MCG_STATUS} {address % MAPPED:#x} {MISC}"
     stub.ask(f"qRcmd,{command.encode().hex()}")
-    stub.run_to(EXECUTED, stub.read(now[RSP], "<Q"))
-    if (left := stub.registers()[RAX]) != PAGE - line * LINE:
-        raise UserError(f"line {line}: {left} bytes are left, not {PAGE - line * LINE}")
+    back = bytes.fromhex(stub.ask(f"m{now[RSP]:x},8"))
+    stub.run_to(EXECUTED, int.from_bytes(back, "little"))
+    if (left := stub.registers()[RAX]) != SIZE - line * LINE:
+        raise UserError(f"line {line}: {left} bytes are left, not {SIZE - line * LINE}")
 
 
-def raise_checks(server: socket.socket, kernel: Kernel, plain: bool) -> None:
+def raise_checks(server: socket.socket, kernel: Kernel) -> None:
     """Raise a check for each line that the guest's checks name; Raises UserError as above."""
-    told = run(["nm", kernel.image.parent / "vmlinux"], "nm").splitlines()
-    symbols = {name: int(address, 16) for address, _, name in map(str.split, told)}
-    routine = ROUTINES[kernel.name.partition("+")[0]]
+    told = run(["nm", kernel.image.parent / "vmlinux"], "nm")
+    [routine] = re.findall(rf"^(\w+) T {ROUTINE}$", told, re.M)
     with server.accept()[0] as connection, connection.makefile("rwb") as stream:
         stub = Stub(stream)
         try:
-            for line in CACHE_LINES:
-                # migrate_pages() copies the huge page twice: in a batch, and then alone.
-                for _ in range(2):
-                    raise_check(stub, symbols, routine, line, plain)
+            # migrate_pages() copies the huge page twice: in a batch, and then alone.
+            for line in (line for line in CACHE_LINES for _ in range(2)):
+                raise_check(stub, int(routine, 16), line)
         finally:
             # The guest goes on.
             stub.ask("D")
 
 
-def boot(options: Options, source: Path, kernel: Kernel, plain: bool = False) -> str:
+def boot(options: Options, source: Path, kernel: Kernel) -> str:
     """Boot once and return in what it was not as planned, empty if it was.
 
     Raises UserError as boot_guest() and raise_check() do.
@@ -134,10 +114,9 @@ def boot(options: Options, source: Path, kernel: Kernel, plain: bool = False) ->
         server.settimeout(300)
         server.bind(f"{folder}/gdb")
         server.listen()
-        raised = pool.submit(raise_checks, server, kernel, plain)
-        name = f"{SCRIPT.name}{'-plain' * plain}"
+        raised = pool.submit(raise_checks, server, kernel)
         stopped = replace(BOOT, args=(*BOOT.args, "-gdb", f"unix:{folder}/gdb", "-S"))
-        told = boots.boot_once(replace(options, accel="tcg"), source, kernel, name, stopped)
+        told = boots.boot_once(replace(options, accel="tcg"), source, kernel, SCRIPT.name, stopped)
         why = boots.judge(*told)
         if not why:
             raised.result()

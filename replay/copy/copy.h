@@ -8,11 +8,9 @@
 /* Where the data of pfn 0 would lie */
 #define COPY_DATA	(48UL << 40)
 
-/* None of them drains. */
+/* Makes @nr copies of 64 bytes, a constant, from one place to places @apart; none drains. */
 struct copy_routine {
 	const char *name;
-	void (*copy)(void *to, const void *from, unsigned long n);
-	/* @nr copies of 64 bytes, a constant, from one place to places @apart. */
 	void (*copy_64)(void *to, const void *from, unsigned long nr, unsigned long apart);
 };
 

@@ -11,11 +11,14 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/mempolicy.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include "program.h"
 
@@ -297,6 +300,7 @@ static void tell_row(unsigned int number)
 
 int race_folios(int nr, char **words)
 {
+	const char *node = find_setting("node");
 	unsigned long gib = read_within(nr, words, 0, 4, 256, "a race takes GiB:");
 	struct race race = {
 		.unit = "ns of CPU time: copy per page of 4 KiB, read per line of 64 bytes",
@@ -315,6 +319,12 @@ int race_folios(int nr, char **words)
 		gib /= 2;
 	half = gib * GIB / PAGE / 2;
 	open_folios(2 * half);
+	if (node) {
+		unsigned long mask = 1UL << read_number(node);
+
+		if (syscall(SYS_mbind, data(half), half * PAGE, MPOL_BIND, &mask, 64, 0))
+			die("node=%s: no memory of that node can be had", node);
+	}
 	stay_on_cpu();
 	fill_random(data(0), half * PAGE, seed);
 	memset(data(half), 1, half * PAGE);

@@ -33,26 +33,10 @@ static __always_inline void checked_nontemporal(void *to, const void *from, unsi
 		__builtin_trap();
 }
 
-#ifdef memcpy_nt
-/* A size of 64 is a constant, as it is where it is inlined. */
-static __always_inline void mixed_nt(void *to, const void *from, unsigned long n)
-{
-	if (n == 64)
-		memcpy_nt(to, from, 64);
-	else
-		memcpy_nt(to, from, n);
-}
-#endif
-
 /* The barrier makes each copy load its source, as a caller that has another one each time. */
 #define DEFINE_COPY(routine)						\
-static void copy_##routine(void *to, const void *from, unsigned long n)	\
-{									\
-	routine(to, from, n);						\
-}									\
-									\
-static void copy_64_##routine(void *to, const void *from,		\
-			      unsigned long nr, unsigned long apart)	\
+static void copy_##routine(void *to, const void *from,			\
+			   unsigned long nr, unsigned long apart)	\
 {									\
 	for (; nr--; to += apart) {					\
 		routine(to, from, 64);					\
@@ -64,17 +48,15 @@ DEFINE_COPY(memcpy)
 DEFINE_COPY(checked_nontemporal)
 DEFINE_COPY(__memcpy_flushcache)
 #ifdef memcpy_nt
-DEFINE_COPY(mixed_nt)
+DEFINE_COPY(memcpy_nt)
 #endif
 
-#define ROUTINE(name, routine)	{ name, copy_##routine, copy_64_##routine }
-
 static const struct copy_routine routines[] = {
-	ROUTINE("memcpy", memcpy),
-	ROUTINE("copy_to_nontemporal", checked_nontemporal),
-	ROUTINE("__memcpy_flushcache", __memcpy_flushcache),
+	{ "memcpy", copy_memcpy },
+	{ "copy_to_nontemporal", copy_checked_nontemporal },
+	{ "__memcpy_flushcache", copy___memcpy_flushcache },
 #ifdef memcpy_nt
-	ROUTINE("memcpy_nt", mixed_nt),
+	{ "memcpy_nt", copy_memcpy_nt },
 #endif
 	{ }
 };

@@ -2,18 +2,17 @@
 """The program copy: every byte arrives, faults are told, a copy that is wrong is found."""
 
 import shutil
-import subprocess
 from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
-from harness.kernel.toolchain import compile_like_mm_init
+from harness.cells import machine_check
 from harness.link.disassembly import find_undrained
 from harness.link.program import COPY
 from harness.link.race import run_races
 from report.rows import format_samples
-from support import Builder, choose, read_faults, replay, start_all
+from support import Builder, choose, fail_if, read_faults, replay, start_all
 
 FAULTS = read_faults("copy")
 # The others run in make test-all only.
@@ -24,7 +23,7 @@ DISASSEMBLED = [name for name, fault in FAULTS.items() if fault["says"].startswi
 FOUND = [name for name in FAULTS if name not in DISASSEMBLED]
 # What the kernels' code has alternatives for, and the program applies.
 FEATURES = ("ERMS", "CLFLUSHOPT", "CLWB", "FSRM")
-FAULT = "#include <asm/string.h>\n#undef arch_memcpy_nt\n#define arch_memcpy_nt(dst, src, n) "
+CALL = "\tret = copy_mc_movnti(dst, src, len);\n"
 
 
 def list_features() -> list[str]:
@@ -33,30 +32,9 @@ def list_features() -> list[str]:
     return [name for name in FEATURES if name.lower() in flags]
 
 
-def check_fault(builder: Builder, folder: Path, fault: str) -> "subprocess.CompletedProcess[str]":
-    """Compare in a program whose series has another memcpy_nt()."""
-    builder.program(COPY)
-    before, after = builder.pair(COPY)
-    header, made = folder / "fault.h", after.out / "copy-shim.o"
-    header.write_text(f"{FAULT}{fault}\n")
-    flags = [f"-I{where}" for where in (after.tree / "mm", COPY.folder)]
-    shim = COPY.folder / "shim.c"
-    try:
-        compile_like_mm_init(after.out, shim, made, *flags, "-include", str(header))
-        mutant = COPY.link_side(after, "series", folder)
-    finally:
-        compile_like_mm_init(after.out, shim, made, *flags)
-    sides = [before.out / "copy-base.o", mutant]
-    return replay(COPY.link_program(after, sides, folder / "copy"), "check", "2000")
-
-
 @pytest.mark.parametrize("name", choose(COPY.configs, ("debian",)))
 def test_every_byte(builder: Builder, name: str) -> None:
-    made = builder.program(COPY, name)
-    done = replay(made, "check")
-    assert not done.returncode, done
-    assert f"copies by each of {len(NAMES)}: every byte as it must be" in done.stdout
-    done = replay(made, "folios")
+    done = replay(builder.program(COPY, name), "folios")
     assert not done.returncode and "every byte as it must be" in done.stdout, done
 
 
@@ -74,19 +52,13 @@ def test_race(builder: Builder, tmp_path: Path) -> None:
         assert "the hypervisor took at most" in format_samples(samples)
 
 
-def test_short_copy_is_found(builder: Builder, tmp_path: Path) -> None:
-    done = check_fault(builder, tmp_path, "__memcpy(dst, src, (n) - !!(n))")
-    assert done.returncode == 1 and "DIFFERS memcpy_nt: 1 bytes to" in done.stdout
-    assert "DIFFERS memcpy_nt: 64 bytes, a constant, to" in done.stdout
-    assert "DIFFERS copy" not in done.stdout
-
-
 @pytest.mark.parametrize("feature", ["CLWB", "SMAP"])
-def test_alternative_runs_where_it_may(builder: Builder, tmp_path: Path, feature: str) -> None:
-    trap = f'alternative("", "ud2", X86_FEATURE_{feature})'
-    done = check_fault(builder, tmp_path, f"({{ {trap}; __memcpy(dst, src, n); }})")
+def test_alternative_runs_where_it_may(builder: Builder, feature: str) -> None:
+    trap = f'alternative("", "ud2", X86_FEATURE_{feature});'
+    fault = {"file": "arch/x86/lib/copy_mc.c", "edits": [[CALL, f"\t{trap}\n{CALL}"]]}
+    done = replay(builder.mutant(COPY, feature, fault), "folios")
     if feature in list_features():
-        assert done.returncode == 3 and "the code of memcpy_nt hit BUG()" in done.stderr
+        assert done.returncode == 3 and "the code of series hit BUG()" in done.stderr
     else:
         assert not done.returncode, done
 
@@ -118,3 +90,10 @@ def test_fault_is_found(mutants: dict[str, "Future[Path]"], name: str) -> None:
     assert bool(done.returncode) == bool(fault["says"])
     # What is not found stays, to be looked at.
     shutil.rmtree(made.parent)
+
+
+@pytest.mark.full
+def test_machine_check(builder: Builder) -> None:
+    """A copy that takes a machine check at a load is given up, and the kernel goes on."""
+    kernel = builder.kernel("series", machine_check.BOOT.config)
+    fail_if(machine_check.boot(builder.options, builder.trees.series, kernel))
