@@ -16,6 +16,7 @@ import functools
 import json
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 
 from report.samples import (
     RESULTS,
@@ -45,6 +46,8 @@ RUNS = {
 }
 # The CPU of the tables without a column for it: its record is of this version, as it boots.
 NEWEST = "Granite Rapids"
+# Who moves folios, in rows of demotion.
+PATHS = ("reclaim", "move_pages", "mbind", "offline")
 # The series up to a patch, as the peer of base and series.
 STEPS = "2026-11-27-zen-3-steps"
 # As the peer: v11, and v11 with on-v11.
@@ -311,28 +314,32 @@ def list_v11() -> list[Row]:
     return rows
 
 
-def select_folios(cpu: str, zeroed: int) -> list[Result]:
-    """Return the results of folios of 2 MiB with init_on_alloc=1 or 0."""
+def select_folios(cpu: str, zeroed: int, path: str = "reclaim") -> list[Result]:
+    """Return the results of folios of 2 MiB that a path moves, with init_on_alloc=1 or 0.
+
+    Older records have one path, which is as reclaim.
+    """
     return [one for one in load(cpu, "demotion")
-            if one["order"] == 9 and one["init_on_alloc"] == zeroed]  # fmt: skip
+            if one["order"] == 9 and one["init_on_alloc"] == zeroed
+            and one.get("path", "reclaim") == path]  # fmt: skip
 
 
 def list_demotion() -> list[Row]:
-    """Return base / series of copies of 2 MiB and of what is read after them, by CPU.
+    """Return base / series of copies of 2 MiB and of what is read after them, by CPU and path.
 
     Older records have no zeroing: they are as with init_on_alloc=0.
     """
-    rows: list[Row] = [("CPU", "init_on_alloc", "copy", "other data is read", "copies are read")]
-    for cpu in RUNS:
-        for zeroed in (1, 0):
-            some = select_folios(cpu, zeroed)
-            beside = [one for one in some if one["other_kib"]]
-            if not some:
-                continue
-            cells = [find_mean(beside, "base", "series", what) for what in ("copy", "read")]
-            itself = [one for one in some if not one["other_kib"]]
-            cells.append(find_mean(itself, "base", "series", "read"))
-            rows.append((cpu, str(zeroed), *cells))
+    rows: list[Row] = [
+        ("CPU", "path", "init_on_alloc", "copy", "other data is read", "copies are read")
+    ]
+    for cpu, path, zeroed in product(RUNS, PATHS, (1, 0)):
+        if not (some := select_folios(cpu, zeroed, path)):
+            continue
+        beside = [one for one in some if one["other_kib"]]
+        itself = [one for one in some if not one["other_kib"]]
+        cells = [find_mean(beside, "base", "series", what) for what in ("copy", "read")]
+        cells.append(find_mean(itself, "base", "series", "read"))
+        rows.append((cpu, path, str(zeroed), *cells))
     return rows
 
 
@@ -355,8 +362,8 @@ def list_others(samples: Samples) -> list[Row]:
     """Return the rows of copies and of demotion: a time of each runner, and base / each other."""
     first = samples["results"][0]
     figures = [what for what in ("samples", "copy", "read") if what in first["runs"][0]]
-    told = [key for key in ("init_on_alloc", "order", "other_kib", "bytes", "shifted", "apart")
-            if key in first]  # fmt: skip
+    keys = ("path", "init_on_alloc", "order", "other_kib", "bytes", "shifted", "apart")
+    told = [key for key in keys if key in first]
     runners = list_runners(first, figures[0])
     rows: list[Row] = [(" ".join(told), *runners * len(figures), f"{runners[0]} / {runners[-1]}")]
     for result in samples["results"]:

@@ -27,7 +27,7 @@ from report.rows import (
     tell_figure,
     tell_ratio,
 )
-from report.samples import Row, align_rows, find_mean, find_ratios, find_time
+from report.samples import Result, Row, align_rows, find_ratios, find_time
 from report.tables import write_changed
 
 ON_V11 = {
@@ -42,7 +42,7 @@ FILLS = {name: row for name, row in ON_V11.items() if row != "fill:16:o2"}
 # The CPU of the tables of the topics above the core: what each patch gives was measured there.
 STACKED = "Zen 3"
 # The one CPU whose record has demotion's routine as it is now.
-DEMOTED = "Zen 5"
+DEMOTED = "Granite Rapids"
 SIZES = {"8 GiB": 8, "64 GiB": 64, "256 GiB": 256, "1 TiB": 1024}
 BLOCKS = {"128 MiB": "b128", "256 MiB": "b256", "2 GiB": "b2048"}
 IN_RAM = {name.removesuffix(", in RAM"): row for name, row in [*BINDS.items()][1:]}
@@ -124,18 +124,35 @@ def list_counts() -> list[Row]:
     return rows
 
 
-def list_demotion(*head: str, ratio: bool) -> list[Row]:
+def list_demotion() -> list[Row]:
     """Return the us of a folio of 2 MiB, geometric means over the sizes of other data."""
-    rows: list[Row] = [("", *head)]
+    rows: list[Row] = [("", "before", "this patch")]
     for zeroed in (1, 0):
         found = [one for one in select_folios(DEMOTED, zeroed) if one["other_kib"]]
-        cells = []
-        for runner in ("base", "series"):
-            pages = (find_time(one, runner, "copy") for one in found)
-            cells.append(f"{statistics.geometric_mean(pages) * 512 / 1000:.0f}")
-        cells += [find_mean(found, "base", "series", "copy").split(" ")[0]] * ratio
+        cells = (tell_folios(found, runner, "copy", 0.512) for runner in ("base", "series"))
         rows.append((f"init_on_alloc={zeroed}", *cells))
     return rows
+
+
+def list_steps() -> list[Row]:
+    """Return what leaving the zeroes out gives, and then streaming."""
+    rows: list[Row] = [("", "move", "other data", "at once")]
+    for name, zeroed, runner in (
+        ("zeroed, copied (today, init_on_alloc=1)", 1, "base"),
+        ("copied (today, init_on_alloc=0)", 0, "base"),
+        ("streamed (this series)", 1, "series"),
+    ):
+        found = select_folios(DEMOTED, zeroed)
+        beside = [one for one in found if one["other_kib"]]
+        itself = [one for one in found if not one["other_kib"]]
+        cells = [tell_folios(beside, runner, "copy", 0.512), tell_folios(beside, runner, "read")]
+        rows.append((name, *cells, tell_folios(itself, runner, "read", 32.768)))
+    return rows
+
+
+def tell_folios(found: Sequence[Result], runner: str, what: str, factor: float = 1) -> str:
+    mean = statistics.geometric_mean(find_time(one, runner, what) for one in found)
+    return f"{mean * factor:.0f}" if factor != 1 else f"{mean:.1f}"
 
 
 def list_mails() -> tuple[tuple[str, list[Row]], ...]:
@@ -240,8 +257,8 @@ def list_mails() -> tuple[tuple[str, list[Row]], ...]:
                 cpu=STACKED,
             ),
         ),
-        ("demotion/0000-*", list_demotion("today", "series", "today / series", ratio=True)),
-        ("demotion/0002-*", list_demotion("before", "this patch", ratio=False)),
+        ("demotion/0000-*", list_steps()),
+        ("demotion/0002-*", list_demotion()),
     )
 
 
