@@ -32,10 +32,8 @@ struct copy_side {
 	const struct copy_routine *routines;	/* up to one without a name */
 	/* Makes the struct pages of both folios. */
 	void (*prepare)(const struct copy_folio *c);
-	/* Allocates the second one, as the path does. */
-	void (*alloc)(const struct copy_folio *c, bool init_on_alloc);
-	/* migrate_folio(): 0, or -EHWPOISON */
-	int (*run)(const struct copy_folio *c);
+	/* migrate_pages(), as the path calls it: how many folios were not moved */
+	int (*run)(const struct copy_folio *c, bool init_on_alloc);
 	/* Copies past the caches; returns the bytes that are left after a fault. */
 	unsigned long (*copy_nt)(void *to, const void *from, unsigned int n);
 	/* Bytes that were streamed, and zeroed, so far */

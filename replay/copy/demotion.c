@@ -116,7 +116,7 @@ static int check_folio(unsigned int kernel, const struct copy_folio *c, unsigned
 	const struct copy_side *side = side_of(kernel);
 	unsigned long nr = 1UL << c->order, streamed = *side->streamed, zeroed = *side->zeroed;
 	bool bad = good < nr;
-	int done;
+	int failed;
 
 	memset(data(0), 0xa5, AROUND * PAGE);
 	fill_random(data(FROM), nr * PAGE, c->order + 1);
@@ -125,14 +125,13 @@ static int check_folio(unsigned int kernel, const struct copy_folio *c, unsigned
 	source_end = data(FROM + nr);
 	poisoned = NOT_POISONED;
 	side->prepare(c);
-	/* Where all can be read, zeroes are overwritten. */
-	side->alloc(c, !bad);
 	mprotect(data(FROM + good), (nr - good + 1) * PAGE, PROT_NONE);
-	done = side->run(c);
+	/* Where all can be read, zeroes are overwritten. */
+	failed = side->run(c, !bad);
 	mprotect(data(FROM + good), (nr - good + 1) * PAGE, PROT_READ | PROT_WRITE);
 	streamed = *side->streamed - streamed;
 	zeroed = *side->zeroed - zeroed;
-	if (done != (bad ? -EHWPOISON : 0))
+	if (failed != bad)
 		return tell(c, bad ? "a page that cannot be read is not told" : "fails");
 	if (poisoned != (bad ? FROM + good : NOT_POISONED))
 		return tell(c, bad ? "the wrong page is reported" : "reports a page");
@@ -141,13 +140,14 @@ static int check_folio(unsigned int kernel, const struct copy_folio *c, unsigned
 	if (memcmp(data(0), before, AROUND * PAGE))
 		return tell(c, bad ? "wrong bytes around a page that cannot be read" :
 			       "wrong bytes");
-	if (streamed != streams(kernel, c) * nr * PAGE)
+	/* A folio that cannot be moved is tried twice, but by reclaim. */
+	if (streamed != streams(kernel, c) * nr * PAGE * (bad && c->path != RECLAIM ? 2 : 1))
 		return tell(c, streamed ? "streams what it must not" :
 			       "does not stream to the lower tier");
 	return !bad && zeroed != !streamed * nr * PAGE ? tell(c, "zeroes what it streams to") : 0;
 }
 
-/* The last @left bytes of the source cannot be read: from all of a huge folio to none. */
+/* Only the first @good bytes of the source can be read: from none of a huge folio to all. */
 static int check_lines(unsigned int kernel)
 {
 	const struct copy_folio c = { .order = MAX_ORDER, .lower = 1 };
@@ -156,19 +156,20 @@ static int check_lines(unsigned int kernel)
 
 	memset(data(TO), 0xa5, all + PAGE);
 	fill_random(data(FROM), all, 1);
-	source_end = data(FROM + AREA);
-	mprotect(source_end, AREA * PAGE, PROT_NONE);
-	for (unsigned long left = all + LINE; !bad && left; ) {
-		unsigned long good = all - (left -= LINE), seen = left % PAGE ? good % PAGE : good;
-		unsigned char *from = data(FROM) + left, *to = data(TO);
+	/* No copy ends behind this. */
+	source_end = data(FROM + 2 * AREA);
+	mprotect(data(FROM + AREA), AREA * PAGE, PROT_NONE);
+	for (unsigned long good = 0; !bad && good <= all; good += LINE) {
+		unsigned long seen = good % PAGE ?: good;
+		unsigned char *from = data(FROM) + all - good, *to = data(TO);
 
-		if (side_of(kernel)->copy_nt(to, from, all) != left)
+		if (side_of(kernel)->copy_nt(to, from, all) != all - good)
 			return tell(&c, "the wrong number of bytes is left");
 		bad = memcmp(to + good - seen, from + good - seen, seen);
 		for (unsigned long i = 0; i < PAGE; i++)
 			bad |= to[good + i] != 0xa5;
 	}
-	mprotect(source_end, AREA * PAGE, PROT_READ | PROT_WRITE);
+	mprotect(data(FROM + AREA), AREA * PAGE, PROT_READ | PROT_WRITE);
 	return bad ? tell(&c, "wrong bytes around a line that cannot be read") : 0;
 }
 
@@ -263,8 +264,7 @@ static void time_one(unsigned int number, unsigned int runner, unsigned int roun
 		if (row.kib)
 			read_lines(other, row.kib * 1024);
 		start = cpu_time();
-		side->alloc(&c, row.init);
-		side->run(&c);
+		side->run(&c, row.init);
 		copy[i] = (cpu_time() - start) / AREA;
 		read[i] = row.kib ? read_lines(other, row.kib * 1024) :
 				    read_lines(data(c.to), AREA * PAGE);

@@ -5,13 +5,15 @@
  * Compiled once per tree, with that kernel's own headers and command line.
  *
  * These are stubs: node 0 is the top tier, node 1 a lower one; the page allocator has one folio,
- * which it zeroes if it has to; a page that cannot be read is reported to user space; nothing is
- * rescheduled, and no folio has a memory cgroup.
+ * which it zeroes if it has to; a page that cannot be read is reported to user space; a folio is in
+ * one page table, and in no cgroup.
  */
 #include <linux/memcontrol.h>
 #include <linux/memory-tiers.h>
 #include <linux/migrate.h>
 #include <linux/mm.h>
+#include <linux/rmap.h>
+#include <linux/swap.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #if __has_include("linux/memcpy_nt.h")
@@ -71,10 +73,48 @@ void memory_failure_queue(unsigned long pfn, int flags)
 	replay_poisoned(pfn);
 }
 
+/* Per CPU, as those of ../shim.h */
+asm("	.pushsection .bss\n"
+	"	.globl vm_event_states, mthp_stats\n"
+	"	.balign 8\n"
+	"vm_event_states:\n"
+	"mthp_stats: .skip 4096\n"
+	"	.popsection\n");
+struct pglist_data *node_data[MAX_NUMNODES];
 int sysctl_numa_balancing_mode;
 int folio_xchg_last_cpupid(struct folio *folio, int cpupid) { return cpupid; }
 void folio_migrate_ksm(struct folio *to, struct folio *from) { }
 void mem_cgroup_migrate(struct folio *from, struct folio *to) { }
+void try_to_unmap_flush(void) { }
+void folio_unlock(struct folio *folio) { __folio_clear_locked(folio); }
+void folio_add_lru(struct folio *folio) { folio_get(folio); }
+void __folio_put(struct folio *folio) { }
+void mod_node_page_state(struct pglist_data *pgdat, enum node_stat_item item, long delta) { }
+
+/* Each folio belongs to it, and is in one page table or in none. */
+static struct anon_vma anon_vma = { .refcount = ATOMIC_INIT(1) };
+
+struct anon_vma *folio_get_anon_vma(const struct folio *folio)
+{
+	get_anon_vma(&anon_vma);
+	return &anon_vma;
+}
+
+static void map(struct folio *folio, int by)
+{
+	atomic_add(by, folio_test_large(folio) ? &folio->_large_mapcount : &folio->_mapcount);
+	folio_ref_add(folio, by);
+}
+
+void try_to_migrate(struct folio *folio, enum ttu_flags flags)
+{
+	map(folio, -1);
+}
+
+void rmap_walk(struct folio *folio, struct rmap_walk_control *rwc)
+{
+	map(folio, 1);
+}
 
 static unsigned long streamed, zeroed;
 
@@ -139,12 +179,22 @@ static void make_folio(unsigned long pfn, unsigned int order, int node)
 
 static void prepare(const struct copy_folio *c)
 {
+	struct folio *from = page_folio(pfn_to_page(c->from));
+
 	make_folio(c->from, c->order, c->from_lower);
 	make_folio(c->to, c->order, c->lower);
+	from->mapping = (void *)&anon_vma + FOLIO_MAPPING_ANON;
+	map(from, 1);
+}
+
+/* As alloc_migration_target_by_mpol() */
+static struct folio *alloc_by_policy(struct folio *from, unsigned long unused)
+{
+	return __folio_alloc_noprof(GFP_TRANSHUGE, folio_order(from), 1, NULL);
 }
 
 /* As demote_folio_list(), do_move_pages_to_node(), do_mbind() and do_migrate_range() */
-static void alloc(const struct copy_folio *c, bool init_on_alloc)
+static int run(const struct copy_folio *c, bool init_on_alloc)
 {
 	static const gfp_t flags[] = {
 		(GFP_HIGHUSER_MOVABLE & ~__GFP_RECLAIM) | __GFP_NOMEMALLOC | GFP_NOWAIT |
@@ -152,23 +202,22 @@ static void alloc(const struct copy_folio *c, bool init_on_alloc)
 		GFP_HIGHUSER_MOVABLE | __GFP_THISNODE, 0,
 		GFP_KERNEL | __GFP_MOVABLE | __GFP_RETRY_MAYFAIL,
 	};
+	static const enum migrate_reason reasons[] = {
+		MR_DEMOTION, MR_SYSCALL, MR_MEMPOLICY_MBIND, MR_MEMORY_HOTPLUG
+	};
 	struct migration_target_control mtc = {
 		.nid = c->path == OFFLINE ? c->from_lower : c->lower,
 		.gfp_mask = flags[c->path],
 	};
+	LIST_HEAD(folios);
 
 	free_page = pfn_to_page(c->to);
 	zeroes = init_on_alloc;
-	if (c->path == MBIND)
-		__folio_alloc_noprof(GFP_TRANSHUGE, c->order, c->lower, NULL);
-	else
-		alloc_migration_target(page_folio(pfn_to_page(c->from)), (unsigned long)&mtc);
-}
-
-static int run(const struct copy_folio *c)
-{
-	return migrate_folio(NULL, page_folio(pfn_to_page(c->to)),
-			     page_folio(pfn_to_page(c->from)), MIGRATE_ASYNC);
+	list_add(&page_folio(pfn_to_page(c->from))->lru, &folios);
+	return migrate_pages(&folios, c->path == MBIND ? alloc_by_policy : alloc_migration_target,
+			     NULL, (unsigned long)&mtc,
+			     c->path == RECLAIM ? MIGRATE_ASYNC : MIGRATE_SYNC, reasons[c->path],
+			     NULL);
 }
 
 static unsigned long copy_nt(void *to, const void *from, unsigned int n)
@@ -192,7 +241,6 @@ struct copy_side replay_side = {
 	},
 	.routines = routines,
 	.prepare = prepare,
-	.alloc = alloc,
 	.run = run,
 	.copy_nt = copy_nt,
 	.streamed = &streamed,
