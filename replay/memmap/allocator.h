@@ -737,6 +737,7 @@ static unsigned long prepare(const struct memmap_case *c, void *where)
 	state = where;
 	task.flags = 0;
 	system_state = c->what == WHAT_OFFLINE ? SYSTEM_RUNNING : SYSTEM_BOOTING;
+	helpers_node = NUMA_NO_NODE;
 	bytes = make_sections(c->start_pfn, bind ? c->ram_pfn + c->ram_pages : end_pfn,
 			      flags[c->what]);
 	__highest_present_section_nr = pfn_to_section_nr(end_pfn);

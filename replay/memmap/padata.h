@@ -28,7 +28,7 @@ nodemask_t node_states[NR_NODE_STATES] __weak;
 /* Only their addresses count. */
 static char boot_wq, own_wq;
 struct workqueue_struct *system_dfl_wq = (void *)&boot_wq;
-/* Where helpers must be queued after boot */
+/* Where a driver's helpers must be queued */
 static int helpers_node;
 unsigned int __num_possible_cpus = NR_CPUS;
 #if NR_CPUS > BITS_PER_LONG
@@ -126,7 +126,7 @@ bool queue_work_on(int cpu, struct workqueue_struct *wq, struct work_struct *wor
 
 bool queue_work_node(int node, struct workqueue_struct *wq, struct work_struct *work)
 {
-	if (system_state == SYSTEM_RUNNING && (wq != (void *)&own_wq || node != helpers_node))
+	if (helpers_node != NUMA_NO_NODE && (wq != (void *)&own_wq || node != helpers_node))
 		__builtin_trap();
 	replay_queue(run_work, work);
 	return true;

@@ -273,7 +273,8 @@ static void prepare_fill(const struct memmap_case *c)
 	unsigned long nr = pfn_to_section_nr(c->start_pfn);
 
 #ifdef WITH_ALLOCATOR
-	system_state = SYSTEM_RUNNING;
+	/* The driver is built in. */
+	system_state = SYSTEM_SCHEDULING;
 	helpers_node = c->node;
 #endif
 	make_pgmap(c, c->offset);
