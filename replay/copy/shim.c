@@ -81,9 +81,13 @@ asm("	.pushsection .bss\n"
 	"mthp_stats: .skip 4096\n"
 	"	.popsection\n");
 struct pglist_data *node_data[MAX_NUMNODES];
+#ifdef CONFIG_NUMA_BALANCING
 int sysctl_numa_balancing_mode;
 int folio_xchg_last_cpupid(struct folio *folio, int cpupid) { return cpupid; }
+#endif
+#ifdef CONFIG_KSM
 void folio_migrate_ksm(struct folio *to, struct folio *from) { }
+#endif
 void mem_cgroup_migrate(struct folio *from, struct folio *to) { }
 void try_to_unmap_flush(void) { }
 void folio_unlock(struct folio *folio) { __folio_clear_locked(folio); }
