@@ -146,6 +146,7 @@ struct page *__alloc_pages_noprof(gfp_t gfp, unsigned int order, int nid, nodema
 		zeroed += PAGE_SIZE << order;
 		clear_pages(page_address(free_page), 1U << order);
 	}
+	set_page_count(free_page, 1);
 	return free_page;
 }
 
