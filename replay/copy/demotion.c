@@ -73,7 +73,8 @@ static void fault(int signal, siginfo_t *info, void *context)
 	for (e = __start___ex_table; e < __stop___ex_table; e++)
 		if ((greg_t)&e->insn + e->insn == *ip &&
 		    (e->data == MCE_SAFE || e->data == PREFETCH)) {
-			behind |= e->data == PREFETCH && (unsigned char *)info->si_addr >= source_end;
+			if (e->data == PREFETCH && (unsigned char *)info->si_addr >= source_end)
+				behind = true;
 			*ip = (greg_t)&e->fixup + e->fixup;
 			return;
 		}

@@ -9,7 +9,7 @@ enum memmap_what {
 	WHAT_FILL,		/* memmap_init_zone_device() */
 	WHAT_BIND,		/* that, and before and after it the page tables of vmemmap */
 	WHAT_DEFERRED,		/* deferred_init_memmap(): initialise boot memory and free it */
-	WHAT_RESERVED,		/* memblock_free_all(): reserved boot memory; before it KHO, then CMA */
+	WHAT_RESERVED,		/* memblock_free_all(): reserved boot memory, KHO's, CMA's */
 	WHAT_ONLINE,		/* online_pages(), for each memory block */
 	WHAT_OFFLINE,		/* offline_pages(), between calls of online_pages() */
 	NR_WHATS

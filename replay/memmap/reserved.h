@@ -82,9 +82,11 @@ static void activate_areas(void)
 	unsigned int i;
 
 	cma_init_reserved_areas();
-	for (i = 0; i < cma_area_count; i++)
-		replay_event(EVENT_RESULT, (unsigned long)pfn_to_page(cma_areas[i].ranges[0].base_pfn),
-			     cma_areas[i].flags);
+	for (i = 0; i < cma_area_count; i++) {
+		const struct page *page = pfn_to_page(cma_areas[i].ranges[0].base_pfn);
+
+		replay_event(EVENT_RESULT, (unsigned long)page, cma_areas[i].flags);
+	}
 }
 
 /* As kexec_handover.o has it, with a key of its radix tree. */
@@ -101,7 +103,7 @@ static void preserve(const struct memmap_case *c)
 		if (!is_whole(c, c->reserved[i][0], end_pfn))
 			continue;
 		for (pfn = c->reserved[i][0]; pfn < end_pfn; pfn += 1UL << order) {
-			order = min(c->preserved_order, (unsigned int)__ffs(pfn));
+			order = min_t(unsigned int, c->preserved_order, __ffs(pfn));
 			while (pfn + (1UL << order) > end_pfn)
 				order--;
 			kho_preserved_memory_reserve(BIT(64 - PAGE_SHIFT - order) | pfn >> order,
