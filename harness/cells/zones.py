@@ -7,8 +7,9 @@ import re
 # fault in it would lose more.
 LOST_PAGES = 512
 ZONE = re.compile(r"zone: (\d+, \w+), (\d+) present, (\d+) managed, (\d+) free")
-# The room that a part of the kernel's image leaves in its last 2 MiB.
-GAP = re.compile(r"Freeing unused kernel image \(\w+/\w+ gap\) memory: (\d+)K")
+# Of the kernel's image, the room that a part leaves in its last 2 MiB, and what only boot needs.
+FREED = re.compile(r"Freeing unused kernel image \((?:\w+/\w+ gap|initmem)\) memory: (\d+)K")
+END = re.compile(r"image: ends at ([0-9a-f]+)")
 AVAILABLE = re.compile(r"Memory: (\d+)K/\d+K available")
 ONE_CPU = re.compile(r"Brought up \d+ nodes?, 1 CPU$", re.M)
 
@@ -16,18 +17,20 @@ ONE_CPU = re.compile(r"Brought up \d+ nodes?, 1 CPU$", re.M)
 def read_zones(console: str) -> tuple[list[str], int]:
     """Return what must be the same in each boot of a guest, and how many pages are free.
 
-    That is what each zone has and manages, less the gaps of the kernel's image: a page more of code
+    That is what each zone has, and manages beside the kernel's image: a page more of code or data
     leaves a page less. With one CPU, it is also what is free after deferred initialisation.
     """
-    gaps = sum(map(int, GAP.findall(console))) // 4
+    end = sum((int(last, 16) + 1) // 1024 for last in END.findall(console))
+    image = (end - sum(map(int, FREED.findall(console)))) // 4
     told, free = [], 0
     for name, present, managed, left in ZONE.findall(console):
         # With nokaslr, the kernel lies at 16 MiB.
-        fixed = int(managed) - gaps * (name == "0, DMA32")
+        fixed = int(managed) + image * (name == "0, DMA32")
         told.append(f"zone {name}: {present} pages present, {fixed} managed")
         free += int(left)
     if ONE_CPU.search(console):
-        told += [f"{kib} KiB free after boot" for kib in AVAILABLE.findall(console)]
+        # None of the image has been freed yet.
+        told += [f"{int(kib) + end} KiB free after boot" for kib in AVAILABLE.findall(console)]
     return told, free
 
 

@@ -186,19 +186,24 @@ BOOT = """\
 [    0.29] Memory: 16390288K/16776436K available (5200K kernel code)
 [    0.64] Freeing unused kernel image (text/rodata gap) memory: 944K
 [    0.65] Freeing unused kernel image (rodata/data gap) memory: 648K
+[    0.66] Freeing unused kernel image (initmem) memory: 1028K
 [    2.40] zdm: zone: 0, DMA32, 520160 present, 500293 managed, 500100 free
 [    2.41] zdm: zone: 1, Normal, 2097152 present, 2063883 managed, 2057690 free
+[    2.42] zdm: image: ends at 02020fff
 """
 
 
 @pytest.mark.parametrize(
     "base, edits, told",
     [
-        # A page more of code leaves a page less after it.
+        # A page more of code leaves a page less after it, and a page more of data takes one.
         (BOOT, [("944K", "940K"), ("500293 managed", "500292 managed")], ""),
+        (BOOT, [("020fff", "021fff"), ("500293 m", "500292 m"), ("90288K", "90284K")], ""),
+        (BOOT, [("020fff", "021fff"), ("1028K", "1032K"), ("90288K", "90284K")], ""),
+        (BOOT, [("500293 managed", "500292 managed")], "0, DMA32: .* managed"),
         (BOOT, [("2057690 free", "2057100 free")], "2557790 pages are free in base, 2557200 in"),
         (BOOT, [("2063883 managed", "2063882 managed")], "1, Normal: .* 2063882 managed"),
-        (BOOT, [("16390288K", "16390284K")], "16390288 KiB free after boot"),
+        (BOOT, [("16390288K", "16390284K")], "16423184 KiB free after boot"),
         ("", [], "base has "),
     ],
 )
