@@ -55,7 +55,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "review": (*OBJECTS, *VENV, *REVIEWERS, *GUEST),
     "test": CELLS,
     "test-all": (
-        *(*CELLS, *NDCTL),
+        *(*CELLS, *NDCTL, "kexec-tools"),
         *(package for one in ARCHITECTURES.values() for package in one.packages),
         *(package for guest in GUESTS for package in get_machine(guest).packages),
     ),

@@ -57,10 +57,11 @@ class Boot:
     """What to boot and what to run in it.
 
     scripts, NAME,NAME..., are those of guest/, and words are for the kernel's command line. The
-    guest has programs of the host, files of the kernel's selftests, and what is built. There are
-    devices of gib GiB each, and ram_gib GiB of RAM. args are for QEMU. The guest may take host_gib
-    GiB of the host's memory, or else ram_gib, and memmaps. It may be silent for silence seconds.
-    harmless says that a line is no fault although it looks like one. sides is one of SIDES.
+    guest has programs of the host, files of the kernel's selftests, what is built, and with image
+    the kernel itself. There are devices of gib GiB each, and ram_gib GiB of RAM. args are for QEMU.
+    The guest may take host_gib GiB of the host's memory, or else ram_gib, and memmaps. It may be
+    silent for silence seconds. harmless says that a line is no fault although it looks like one.
+    sides is one of SIDES.
     """
 
     scripts: str = ""
@@ -69,6 +70,7 @@ class Boot:
     programs: Sequence[str] = ()
     selftests: Sequence[str] = ()
     built: str = ""
+    image: bool = False
     gib: float = 0
     devices: Sequence[Device] = ()
     ram_gib: int = RAM_GIB
@@ -136,10 +138,11 @@ KEYS = {
     # NAME:MODE:ALIGN or NAME:MODE:ALIGN:NODE for each, with ALIGN in MiB, and the size of one.
     "devices": Key(str, "devices", read_devices),
     "device-gib": Key(float, "gib"),
-    # Of the host; files of the kernel's selftests; one of BUILT.
+    # Of the host; files of the kernel's selftests; one of BUILT; the kernel's image, as /kernel.
     "programs": Key(str, "programs", str.split),
     "selftests": Key(str, "selftests", str.split),
     "built": Key(str, "built"),
+    "image": Key(bool, "image"),
     # Seconds without a line, and a pattern of complaints that are none.
     "silence": Key(int, "silence"),
     "harmless": Key(str, "harmless", lambda text: re.compile(text or "(?!)").search),
@@ -231,6 +234,8 @@ def boot_once(
     need_memory(boot.gib, boot.devices, boot.host_gib or boot.ram_gib)
     script, *_ = boot.scripts.split(",")
     files = boot.pack(options, source) | kernel.pack_modules()
+    if boot.image:
+        files["kernel"] = kernel.image.read_bytes()
     image = make_initramfs(options, source, script or "initramfs", files)
     head = kernel, image, choose_accel(options, kernel, image)
     log, what = options.build / f"{name}-{kernel.name}.log", f"{name}: {kernel.name}"

@@ -34,6 +34,15 @@ PEERS = KernelConfig(
     ),
     modules=("lib/test_hmm.ko",),
 )
+# For guest/kexec: the kernel's own test of kexec handover, and what checks the pages that it frees.
+KHO = KernelConfig(
+    "kho",
+    MEASURED.fragments,
+    (
+        *turn_on("KEXEC_HANDOVER KEXEC_HANDOVER_DEBUG TEST_KEXEC_HANDOVER RUNTIME_TESTING_MENU"),
+        *turn_on("DEBUG_VM DEBUG_VM_PGFLAGS PAGE_OWNER"),
+    ),
+)
 # Those with a sanitizer have both suites, and what its own suite and guest/parallel need.
 # UBSAN and the debugging checks of mm and the locks share two of them.
 CHECKED = (*MEASURED.fragments, "kunit", "tracers")
@@ -47,6 +56,7 @@ KERNELS = {
         BOOTED["arm64"],
         PAGES,
         PEERS,
+        KHO,
         KernelConfig("kasan-ubsan", (*CHECKED, "kasan", "ubsan"), LINES),
         KernelConfig("kcsan-debug", (*CHECKED, "kcsan", "debug"), LINES),
         KMSAN,
