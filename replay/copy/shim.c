@@ -29,39 +29,18 @@
 
 struct paravirt_patch_template pv_ops;
 
-static __always_inline void checked_nontemporal(void *to, const void *from, unsigned long n)
-{
-	if (copy_to_nontemporal(to, from, n))
-		__builtin_trap();
-}
+#ifndef memcpy_nt
+#define memcpy_nt memcpy
+#endif
 
 /* The barrier makes each copy load its source, as a caller that has another one each time. */
-#define DEFINE_COPY(routine)						\
-static void copy_##routine(void *to, const void *from,			\
-			   unsigned long nr, unsigned long apart)	\
-{									\
-	for (; nr--; to += apart) {					\
-		routine(to, from, 64);					\
-		barrier();						\
-	}								\
+static void copy_64(void *to, const void *from, unsigned long nr, unsigned long apart)
+{
+	for (; nr--; to += apart) {
+		memcpy_nt(to, from, 64);
+		barrier();
+	}
 }
-
-DEFINE_COPY(memcpy)
-DEFINE_COPY(checked_nontemporal)
-DEFINE_COPY(__memcpy_flushcache)
-#ifdef memcpy_nt
-DEFINE_COPY(memcpy_nt)
-#endif
-
-static const struct copy_routine routines[] = {
-	{ "memcpy", copy_memcpy },
-	{ "copy_to_nontemporal", copy_checked_nontemporal },
-	{ "__memcpy_flushcache", copy___memcpy_flushcache },
-#ifdef memcpy_nt
-	{ "memcpy_nt", copy_memcpy_nt },
-#endif
-	{ }
-};
 
 bool node_is_toptier(int node)
 {
@@ -91,7 +70,6 @@ void folio_migrate_ksm(struct folio *to, struct folio *from) { }
 void mem_cgroup_migrate(struct folio *from, struct folio *to) { }
 void try_to_unmap_flush(void) { }
 void folio_unlock(struct folio *folio) { __folio_clear_locked(folio); }
-void folio_add_lru(struct folio *folio) { folio_get(folio); }
 void __folio_put(struct folio *folio) { }
 void mod_node_page_state(struct pglist_data *pgdat, enum node_stat_item item, long delta) { }
 
@@ -110,6 +88,12 @@ static void map(struct folio *folio, int by)
 	folio_ref_add(folio, by);
 }
 
+void folio_add_lru(struct folio *folio)
+{
+	replay_found(folio_pfn(folio));
+	folio_get(folio);
+}
+
 void try_to_migrate(struct folio *folio, enum ttu_flags flags)
 {
 	map(folio, -1);
@@ -117,6 +101,7 @@ void try_to_migrate(struct folio *folio, enum ttu_flags flags)
 
 void rmap_walk(struct folio *folio, struct rmap_walk_control *rwc)
 {
+	replay_found(folio_pfn(folio));
 	map(folio, 1);
 }
 
@@ -190,6 +175,14 @@ static void prepare(const struct copy_folio *c)
 	make_folio(c->to, c->order, c->lower);
 	from->mapping = (void *)&anon_vma + FOLIO_MAPPING_ANON;
 	map(from, 1);
+	folio_ref_add(from, c->pinned);
+}
+
+static bool is_used(unsigned long pfn)
+{
+	struct folio *folio = page_folio(pfn_to_page(pfn));
+
+	return folio_mapped(folio) || folio_ref_count(folio);
 }
 
 /* As alloc_migration_target_by_mpol() */
@@ -244,9 +237,10 @@ struct copy_side replay_side = {
 		.layout = &layout,
 		.place = place,
 	},
-	.routines = routines,
+	.copy_64 = copy_64,
 	.prepare = prepare,
 	.run = run,
+	.is_used = is_used,
 	.copy_nt = copy_nt,
 	.streamed = &streamed,
 	.zeroed = &zeroed,

@@ -17,12 +17,11 @@ from support import Builder, choose, fail_if, read_faults, replay, start_all
 FAULTS = read_faults("copy")
 # The others run in make test-all only.
 SHORT = ("streams-where-no-node-is-named", "plain-fixup", "prefetches-past-the-source")
-NAMES = ["memcpy", "copy_to_nontemporal", "__memcpy_flushcache", "memcpy_nt"]
 # The bytes are right, and SFENCE is missing on a way that streams.
 DISASSEMBLED = [name for name, fault in FAULTS.items() if fault["says"].startswith("MOVNTI")]
 FOUND = [name for name in FAULTS if name not in DISASSEMBLED]
 # What the kernels' code has alternatives for, and the program applies.
-FEATURES = ("ERMS", "CLFLUSHOPT", "CLWB", "FSRM")
+FEATURES = ("ERMS", "FSRM")
 CALL = "\tret = copy_mc_movnti(dst, src, len);\n"
 
 
@@ -40,7 +39,7 @@ def test_every_byte(builder: Builder, name: str) -> None:
 
 def test_race(builder: Builder, tmp_path: Path) -> None:
     made = builder.program(COPY)
-    for words, runners in (("race 8 1", NAMES), ("demote 1 1", ["base", "series"])):
+    for words, runners in (("race 8 1", ["memcpy", "memcpy_nt"]), ("demote 1 1", ["base", "series"])):
         samples = run_races(made, [words], 1, tmp_path)
         assert {*samples["alternatives"].split(", ")} == {*list_features()}
         for result in samples["results"]:
@@ -52,7 +51,7 @@ def test_race(builder: Builder, tmp_path: Path) -> None:
         assert "the hypervisor took at most" in format_samples(samples)
 
 
-@pytest.mark.parametrize("feature", ["CLWB", "SMAP"])
+@pytest.mark.parametrize("feature", ["ERMS", "SMAP"])
 def test_alternative_runs_where_it_may(builder: Builder, feature: str) -> None:
     trap = f'alternative("", "ud2", X86_FEATURE_{feature});'
     fault = {"file": "arch/x86/lib/copy_mc.c", "edits": [[CALL, f"\t{trap}\n{CALL}"]]}
