@@ -191,21 +191,18 @@ static struct folio *alloc_by_policy(struct folio *from, unsigned long unused)
 	return __folio_alloc_noprof(GFP_TRANSHUGE, folio_order(from), 1, NULL);
 }
 
-/* As demote_folio_list(), do_move_pages_to_node(), do_mbind() and do_migrate_range() */
+/*
+ * As demote_folio_list(), do_move_pages_to_node(), do_mbind() and do_migrate_range(). What they allow
+ * the allocator to do is all the same to the stub.
+ */
 static int run(const struct copy_folio *c, bool init_on_alloc)
 {
-	static const gfp_t flags[] = {
-		(GFP_HIGHUSER_MOVABLE & ~__GFP_RECLAIM) | __GFP_NOMEMALLOC | GFP_NOWAIT |
-			__GFP_THISNODE,
-		GFP_HIGHUSER_MOVABLE | __GFP_THISNODE, 0,
-		GFP_KERNEL | __GFP_MOVABLE | __GFP_RETRY_MAYFAIL,
-	};
 	static const enum migrate_reason reasons[] = {
 		MR_DEMOTION, MR_SYSCALL, MR_MEMPOLICY_MBIND, MR_MEMORY_HOTPLUG
 	};
 	struct migration_target_control mtc = {
 		.nid = c->path == OFFLINE ? c->from_lower : c->lower,
-		.gfp_mask = flags[c->path],
+		.gfp_mask = GFP_TRANSHUGE,
 	};
 	LIST_HEAD(folios);
 
