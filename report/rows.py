@@ -330,7 +330,7 @@ def list_demotion() -> list[Row]:
     Older records have no zeroing: they are as with init_on_alloc=0.
     """
     rows: list[Row] = [
-        ("CPU", "path", "init_on_alloc", "copy", "other data is read", "copies are read")
+        ("CPU", "path", "init_on_alloc", "move", "other data is read", "copies are read")
     ]
     for cpu, path, zeroed in product(RUNS, PATHS, (1, 0)):
         if not (some := select_folios(cpu, zeroed, path)):

@@ -24,7 +24,7 @@ struct copy_folio {
 /* One kernel. */
 struct copy_side {
 	struct replay_side side;
-	/* Makes @nr copies of 64 bytes, a constant, from one place to places @apart; none drains. */
+	/* Makes @nr copies of 64 bytes, from one place to places @apart, and does not drain. */
 	void (*copy_64)(void *to, const void *from, unsigned long nr, unsigned long apart);
 	/* Makes the struct pages of both folios. */
 	void (*prepare)(const struct copy_folio *c);

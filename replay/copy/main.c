@@ -275,9 +275,9 @@ static double read_lines(const unsigned char *start, unsigned long bytes)
 	return (cpu_time() - from) / lines;
 }
 
-/* Medians of the folios: ns per page that is allocated and copied, ns per line read. */
+/* Medians of the folios: ns per page that is moved, ns per line read. */
 static void time_folios(unsigned int number, unsigned int runner, unsigned int round,
-		     double *figures)
+			double *figures)
 {
 	struct row row = row_of(number);
 	const struct copy_side *side = side_of(runner);

@@ -192,8 +192,8 @@ static struct folio *alloc_by_policy(struct folio *from, unsigned long unused)
 }
 
 /*
- * As demote_folio_list(), do_move_pages_to_node(), do_mbind() and do_migrate_range(). What they allow
- * the allocator to do is all the same to the stub.
+ * As demote_folio_list(), do_move_pages_to_node(), do_mbind() and do_migrate_range(). What they
+ * allow the allocator to do is all the same to the stub.
  */
 static int run(const struct copy_folio *c, bool init_on_alloc)
 {

@@ -16,7 +16,10 @@ from support import Builder, choose, fail_if, read_faults, replay, start_all
 
 FAULTS = read_faults("copy")
 # The others run in make test-all only.
-SHORT = ("streams-where-no-node-is-named", "plain-fixup", "prefetches-past-the-source")
+SHORT = (
+    *("streams-where-no-node-is-named", "found-after-a-failure", "plain-fixup"),
+    "prefetches-past-the-source",
+)
 # The bytes are right, and SFENCE is missing on a way that streams.
 DISASSEMBLED = [name for name, fault in FAULTS.items() if fault["says"].startswith("MOVNTI")]
 FOUND = [name for name in FAULTS if name not in DISASSEMBLED]
