@@ -397,7 +397,7 @@ MEMMAP = Program(
     ),
     (
         *("replay_event", "replay_pgmap", "replay_memory", "replay_queue", "replay_cancel"),
-        "replay_unexpected",
+        *("replay_half", "replay_unexpected"),
     ),
     {
         MAIN: (
@@ -408,6 +408,8 @@ MEMMAP = Program(
         ),
         # It looks at what each call frees.
         "mm/sparse-vmemmap": ("--redefine-sym=vmemmap_free=replay_vmemmap_free",),
+        # What it allocated for a section is looked at.
+        "mm/memory_hotplug": ("--redefine-sym=sparse_add_section=replay_add_section",),
         "mm/vmstat": ("--globalize-symbol=nr_memmap_pages",),
         "mm/cma": (
             "--globalize-symbol=cma_init_reserved_areas",

@@ -13,7 +13,13 @@
 #else
 #define HOTPLUGGED	ONLINE
 #endif
-#define WHATS	((IS_ENABLED(CONFIG_ZONE_DEVICE) ? FILL | BIND : 0) | BOOT | HOTPLUGGED)
+#ifdef WITH_PLUG
+#define PLUGGED		PLUG
+#else
+#define PLUGGED		0
+#endif
+#define WHATS	((((IS_ENABLED(CONFIG_ZONE_DEVICE) ? FILL | BIND : 0) | BOOT | HOTPLUGGED) & ~PLUG) | \
+		 PLUGGED)
 
 unsigned long phys_base, totalreserve_pages, highest_memmap_pfn;
 atomic_long_t _totalram_pages;
@@ -145,11 +151,18 @@ struct zoneref *__next_zones_zonelist(struct zoneref *z, enum zone_type highest_
 	return z;
 }
 
+static struct per_cpu_pages plugged_pcp;
+static struct per_cpu_zonestat plugged_stat;
+
 /* A zone that comes to have memory gets these. */
 void __percpu *pcpu_alloc_noprof(size_t size, size_t align, bool reserved, gfp_t gfp)
 {
-	void *memory = size == sizeof(state->pcp) ? (void *)&state->pcp : &state->zonestat;
+	bool lists = size == sizeof(state->pcp);
+	void *memory = lists ? (void *)&state->pcp : &state->zonestat;
 
+	/* The zone that memory is allocated from has those. */
+	if (current_what >= WHAT_PLUG)
+		memory = lists ? (void *)&plugged_pcp : &plugged_stat;
 	return (void __percpu *)(uintptr_t)memory;
 }
 
@@ -366,6 +379,22 @@ static void empty_sections(const struct memmap_case *c)
 	}
 }
 
+/* The base's has one argument less. */
+static int any_add_section(int nid, unsigned long pfn, unsigned long nr_pages,
+			   struct vmem_altmap *altmap, struct dev_pagemap *pgmap, bool comes_online)
+{
+	int (*add)(int nid, unsigned long pfn, unsigned long nr_pages, struct vmem_altmap *altmap,
+		   struct dev_pagemap *pgmap, bool comes_online) = (void *)sparse_add_section;
+
+	return add(nid, pfn, nr_pages, altmap, pgmap, comes_online);
+}
+
+static int add_section(unsigned long pfn, unsigned long nr_pages, struct vmem_altmap *altmap,
+		       struct dev_pagemap *pgmap)
+{
+	return any_add_section(0, pfn, nr_pages, altmap, pgmap, false);
+}
+
 static void prepare_bind(const struct memmap_case *c)
 {
 	struct zone *far = &state->pgdat.node_zones[FAR_ZONE];
@@ -410,8 +439,8 @@ static void prepare_bind(const struct memmap_case *c)
 	if (c->beside_pages) {
 		unsigned long end_pfn = c->start_pfn + c->nr_pages;
 
-		sparse_add_section(0, c->start_pfn - c->beside_pages, c->beside_pages, NULL, NULL);
-		sparse_add_section(0, end_pfn, c->beside_pages, NULL, NULL);
+		add_section(c->start_pfn - c->beside_pages, c->beside_pages, NULL, NULL);
+		add_section(end_pfn, c->beside_pages, NULL, NULL);
 	}
 	memset(events(), 0, sizeof(*events()));
 	atomic_long_set(&nr_memmap_pages, 0);
@@ -433,7 +462,7 @@ static bool map(const struct memmap_case *c)
 					     1UL << c->direct, PAGE_KERNEL);
 	for (pfn = c->start_pfn; pfn < end_pfn; pfn = next) {
 		next = min(end_pfn, SECTION_ALIGN_UP(pfn + 1));
-		error = sparse_add_section(0, pfn, next - pfn, pgmap_altmap(pgmap), pgmap);
+		error = add_section(pfn, next - pfn, pgmap_altmap(pgmap), pgmap);
 		if (error)
 			break;
 	}
@@ -584,7 +613,7 @@ static void add_other_memory(const struct memmap_case *c)
 	unsigned long addr = (unsigned long)pfn_to_page(c->start_pfn);
 	unsigned long end = (unsigned long)pfn_to_page(c->start_pfn + nr_pages);
 
-	if (sparse_add_section(0, c->start_pfn, nr_pages, NULL, NULL))
+	if (add_section(c->start_pfn, nr_pages, NULL, NULL))
 		return;
 	for (; addr < end && c->init_on_alloc; addr += PAGE_SIZE) {
 		void *memory = find_memory(c, addr);
@@ -719,6 +748,7 @@ static void online(const struct memmap_case *c)
 }
 
 #include "offline.h"
+#include "plug.h"
 
 static unsigned long prepare(const struct memmap_case *c, void *where)
 {
@@ -728,15 +758,17 @@ static unsigned long prepare(const struct memmap_case *c, void *where)
 		[WHAT_RESERVED] = SECTION_IS_EARLY | SECTION_HAS_MEM_MAP | SECTION_IS_ONLINE,
 		[WHAT_ONLINE] = SECTION_MARKED_PRESENT | SECTION_HAS_MEM_MAP,
 		[WHAT_OFFLINE] = SECTION_MARKED_PRESENT | SECTION_HAS_MEM_MAP,
+		[WHAT_PLUG] = SECTION_HAS_MEM_MAP | SECTION_IS_ONLINE,
+		[WHAT_UNPLUG] = SECTION_HAS_MEM_MAP | SECTION_IS_ONLINE,
 	};
 	unsigned long end_pfn = c->start_pfn + c->nr_pages, bytes;
 	unsigned long __maybe_unused pfn;
-	bool bind = c->what == WHAT_BIND;
+	bool bind = c->what == WHAT_BIND || c->what >= WHAT_PLUG;
 
 	current_what = c->what;
 	state = where;
 	task.flags = 0;
-	system_state = c->what == WHAT_OFFLINE ? SYSTEM_RUNNING : SYSTEM_BOOTING;
+	system_state = c->what >= WHAT_OFFLINE ? SYSTEM_RUNNING : SYSTEM_BOOTING;
 	helpers_node = NUMA_NO_NODE;
 	bytes = make_sections(c->start_pfn, bind ? c->ram_pfn + c->ram_pages : end_pfn,
 			      flags[c->what]);
@@ -768,6 +800,8 @@ static unsigned long prepare(const struct memmap_case *c, void *where)
 		prepare_online(c);
 	if (c->what == WHAT_OFFLINE)
 		prepare_offline(c, zone_of(c));
+	if (c->what >= WHAT_PLUG)
+		prepare_plug(c);
 	memset(&counts, 0, sizeof(counts));
 	/* What a bind allocates where is not compared. */
 	return bind ? 0 : bytes;
@@ -799,6 +833,8 @@ static bool run(const struct memmap_case *c, enum memmap_part part)
 #endif
 	if (c->what == WHAT_ONLINE)
 		online(c);
+	else if (c->what >= WHAT_PLUG)
+		run_plug(c);
 	else if (c->what == WHAT_OFFLINE)
 		run_offline(c, zone_of(c));
 	else if (c->what == WHAT_RESERVED)
@@ -816,14 +852,16 @@ static unsigned long finish(const struct memmap_case *c)
 	struct page *page;
 
 #ifdef CONFIG_ZONE_DEVICE
-	if (c->what == WHAT_BIND) {
+	if (c->what == WHAT_BIND || c->what >= WHAT_PLUG)
 		walk_tables(c);
+	if (c->what == WHAT_BIND)
 		return 0;
-	}
 #endif
 	for_each_zone(zone)
 		for (order = 0; order < NR_PAGE_ORDERS; order++)
-			for (t = 0; t < MIGRATE_TYPES; t++)
+			/* Which pages are left of what a memmap is made of is up to a kernel. */
+			for (t = 0; t < MIGRATE_TYPES &&
+			     (c->what < WHAT_PLUG || zone == zone_of(c)); t++)
 				list_for_each_entry(page, &zone->free_area[order].free_list[t],
 						    buddy_list) {
 					replay_event(EVENT_FREE_BLOCK, (unsigned long)page,

@@ -134,7 +134,7 @@ static void clear_empty_lists(unsigned int kernel, const struct memmap_case *c)
 
 	for (unsigned long pfn = c->start_pfn - GUARD; pfn < end; pfn++) {
 		unsigned long *lru = (unsigned long *)(entry(pfn) + side_of(0)->lru);
-		bool offline = c->what == WHAT_OFFLINE && pfn >= c->start_pfn &&
+		bool offline = c->what >= WHAT_OFFLINE && pfn >= c->start_pfn &&
 			       pfn < c->start_pfn + c->nr_pages && !is_online(pfn);
 
 		for (int i = 0; i < 2; i++)
@@ -151,7 +151,7 @@ static bool run_case(unsigned int kernel, const struct memmap_case *c)
 	unsigned int not_waited;
 
 	set_init_on_alloc(c->init_on_alloc);
-	if (c->what == WHAT_BIND)
+	if (c->ram_pages)
 		memset(replay_memory(), 0x5a, c->ram_pages << layout->page_shift);
 	state_bytes = prepare_case(kernel, c, kernel ? nr_threads : 1,
 				   kernel && nr_threads > 1);
@@ -577,6 +577,28 @@ static void random_offline(uint64_t *random, struct memmap_case *c)
 	random_steps(random, c, blocks);
 }
 
+/*
+ * Memory comes, all of it comes online, most of it goes offline, and it goes, up to three times. A
+ * case ends behind any of the steps, at which a block may refuse.
+ */
+static void random_plug(uint64_t *random, struct memmap_case *c)
+{
+	unsigned long section = layout->pages_per_section, blocks = 1 + below(random, 4);
+
+	*c = make_case(c->what, blocks * section, 0, true);
+	c->block_pages = section;
+	c->start_pfn += below(random, 8) * section;
+	c->poison = below(random, NR_POISON);
+	c->callback = !below(random, 4);
+	c->nr_steps = 1 + below(random, 12);
+	for (unsigned int i = 0; i < c->nr_steps; i++) {
+		c->steps[i].block = below(random, blocks);
+		c->steps[i].offline = !below(random, 4);
+		c->steps[i].refused = !below(random, 2);
+		c->steps[i].poisoned = !below(random, 4);
+	}
+}
+
 static int check_what(enum memmap_what what, unsigned long cases, uint64_t seed,
 		      unsigned long first)
 {
@@ -596,9 +618,11 @@ static int check_what(enum memmap_what what, unsigned long cases, uint64_t seed,
 			random_online(&random, &c);
 		else if (what == WHAT_OFFLINE)
 			random_offline(&random, &c);
+		else if (what >= WHAT_PLUG)
+			random_plug(&random, &c);
 		else
 			random_boot(&random, number, &c);
-		if (what != WHAT_BIND)
+		if (what != WHAT_BIND && what < WHAT_PLUG)
 			c.node = below(&random, layout->nr_nodes);
 		/* The words that compare it again, and what it is */
 		snprintf(name, sizeof(name), "check %s 1 %lu %lu: order=%u,pfn=0x%lx,pages=0x%lx,"
@@ -623,7 +647,7 @@ static unsigned long read_setting(const char *name, unsigned long missing)
 int check_all(int nr, char **words)
 {
 	/* In a few seconds */
-	static const unsigned long few[] = { 2000, BIND_CASES + 200, 100, 300, 30, 60 };
+	static const unsigned long few[] = { 2000, BIND_CASES + 200, 100, 300, 30, 60, 60, 1 };
 	unsigned long pages = MAX_DEVICE + 2 * GUARD;
 	int failed = 0;
 

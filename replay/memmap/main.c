@@ -10,7 +10,7 @@ const char usage[] =
 "       memmap check [WHAT [CASES [SEED [FIRST]]]]  compare the kernels byte for byte\n"
 "       memmap race ROWS [ROUNDS [JSON]]      time them; the samples go to the file JSON\n"
 "       memmap info                           the kernels and their struct page\n"
-"WHAT is fill, bind, deferred, reserved, online or offline; else all are compared.\n"
+"WHAT is fill, bind, deferred, reserved, online, offline, plug or unplug; else all are compared.\n"
 "ROWS is a list such as bind:64:o9:ram,online:256:b128 of WHAT, GiB, and\n"
 "       o9      order of a device's pages         ram     its memmap is not on the device\n"
 "       m512    MiB instead of GiB                keep    init_on_alloc=0\n"
@@ -30,7 +30,7 @@ const char *const setting_names[] = {
 };
 
 const char *const what_names[] = {
-	"fill", "bind", "deferred", "reserved", "online", "offline", NULL
+	"fill", "bind", "deferred", "reserved", "online", "offline", "plug", "unplug", NULL
 };
 
 unsigned long replay_pgmap[512];
@@ -55,7 +55,7 @@ enum memmap_what find_what(const char *name)
 			return what;
 		}
 	fputs(usage, stderr);
-	die("say what: fill, bind, deferred, reserved, online or offline");
+	die("say what: fill, bind, deferred, reserved, online, offline, plug or unplug");
 }
 
 struct memmap_case make_case(enum memmap_what what, unsigned long nr_pages, unsigned int order,
@@ -68,16 +68,20 @@ struct memmap_case make_case(enum memmap_what what, unsigned long nr_pages, unsi
 		.start_pfn = 4 * gib,		/* aligned to every order */
 		.nr_pages = nr_pages,
 		/* What is to go offline again is movable. */
-		.zone = side_of(0)->zones[what == WHAT_OFFLINE],
+		.zone = side_of(0)->zones[what >= WHAT_OFFLINE],
 		.init_on_alloc = 1,		/* as Debian has it */
 	};
 
+	/* Behind all that is compared of the device or the memory */
+	c.ram_pfn = c.start_pfn + (nr_pages + gib - 1) / gib * gib + 2 * gib;
+	if (what >= WHAT_PLUG)
+		c.ram_pages = memmap + (64 * MIB >> layout->page_shift);
+	else if (what > WHAT_BIND)
+		c.ram_pfn = 0;
 	if (what > WHAT_BIND)
 		return c;
 	c.order = order;
 	c.altmap = !ram;
-	/* Behind all that is compared of the device */
-	c.ram_pfn = c.start_pfn + (nr_pages + gib - 1) / gib * gib + 2 * gib;
 	if (what == WHAT_FILL)
 		return c;
 	c.ram_pages = memmap + (64 * MIB >> layout->page_shift);

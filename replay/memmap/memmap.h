@@ -12,6 +12,8 @@ enum memmap_what {
 	WHAT_RESERVED,		/* memblock_free_all(): reserved boot memory, KHO's, CMA's */
 	WHAT_ONLINE,		/* online_pages(), for each memory block */
 	WHAT_OFFLINE,		/* offline_pages(), between calls of online_pages() */
+	WHAT_PLUG,		/* add_memory_resource(), which brings the blocks online */
+	WHAT_UNPLUG,		/* offline_pages() for each block, __remove_memory() */
 	NR_WHATS
 };
 
@@ -57,6 +59,7 @@ struct memmap_step {
 	unsigned int block;
 	bool offline;
 	bool refused;			/* by a notifier */
+	bool poisoned;			/* PLUG: it is not even tried */
 	/* If it comes online: of each two groups of 1 << group pages, one is used so. */
 	enum memmap_use use;
 	unsigned int group;
@@ -185,6 +188,8 @@ enum memmap_event {
 
 /* Called by the kernel's half, defined in events.c. */
 void replay_event(enum memmap_event what, unsigned long a, unsigned long b);
+/* Memory was added and comes online next, or is offline and is removed next. Defined in rows.c. */
+void replay_half(void);
 /* The pgmap is common: its address is written into the memmap. */
 extern unsigned long replay_pgmap[512];
 /*

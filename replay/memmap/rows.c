@@ -27,8 +27,16 @@ static struct row {
 	struct memmap_counts counts[MAX_KERNELS];	/* of a bind in the last round */
 } rows[MAX_ROWS];
 static unsigned int nr_rows;
+static struct race race;
 static const char *const owners[NR_OWNERS] = { "memblock", "CMA", "KHO" };
 static unsigned int first_place;	/* that of round 0 */
+static double half_time;
+
+KERNEL_CALLS
+void replay_half(void)
+{
+	half_time = cpu_time();
+}
 
 /* Calls run(@c, @part) with the stack pointer so many bytes below a multiple of LINE. */
 bool run_below(const struct memmap_case *c, enum memmap_part part,
@@ -134,7 +142,7 @@ static void add_row(const char *text)
 			order = n;
 		else if (*word == 'b')
 			block = n;
-		else if (*word == 't' && what != WHAT_BIND)
+		else if (*word == 't' && what != WHAT_BIND && what < WHAT_PLUG)
 			row->threads = n;
 		else
 			refuse_row(text);
@@ -145,7 +153,8 @@ static void add_row(const char *text)
 		row->c = make_case(what, pages, order, ram);
 		row->written = count_written(&row->c);
 		/* In RAM, the memmap is there twice: as it is filled, and as it is allocated. */
-		need = row->written * layout->page_struct_size * (1 + (ram && what == WHAT_BIND));
+		ram |= what >= WHAT_PLUG;
+		need = row->written * layout->page_struct_size * (1 + (ram && what != WHAT_FILL));
 		mib /= 2;
 	} while (need > room && mib);
 	row->ram = ram;
@@ -210,12 +219,13 @@ static void time_one(unsigned int number, unsigned int runner, unsigned int roun
 	const struct memmap_case *c = &row->c;
 	const struct memmap_side *side = runner < nr_kernels ? side_of(runner) : NULL;
 	unsigned int threads = row->threads ?: 1;
+	bool is_early = c->what == WHAT_BIND || c->what == WHAT_PLUG;
 
 	/* Every run starts alike, with hardly any of the memmap in a cache. */
-	if (side && c->what == WHAT_BIND)
+	if (side && is_early)
 		prepare_case(runner, c, threads, 0);
 	fill(row, 1);
-	if (side && c->what != WHAT_BIND)
+	if (side && !is_early)
 		prepare_case(runner, c, threads, 0);
 	figures[0] = 0;
 	for (int part = 0; part < (c->what == WHAT_BIND ? NR_PARTS : 1); part++) {
@@ -227,6 +237,10 @@ static void time_one(unsigned int number, unsigned int runner, unsigned int roun
 			die("%s is out of memory", crash_kernel);
 		figures[1 + part] = (now(row) - ns) / 1e6;
 		figures[0] += figures[1 + part];
+		if (c->what >= WHAT_PLUG) {
+			figures[2] = side ? figures[1] - (half_time - ns) / 1e6 : 0;
+			figures[1] -= figures[2];
+		}
 	}
 	if (side && c->what == WHAT_BIND)
 		side->count(&row->counts[runner]);
@@ -243,6 +257,11 @@ static unsigned int start_row(unsigned int number)
 						   row->c.start_pfn + row->c.nr_pages;
 	bool small = row->written < row->c.nr_pages - row->c.reserve - row->c.offset;
 	double figures[MAX_FIGURES];
+	static const char *const names[NR_WHATS][2] = {
+		[WHAT_BIND] = { "map", "fill" },
+		[WHAT_PLUG] = { "add", "online" },
+		[WHAT_UNPLUG] = { "offline", "remove" },
+	};
 
 	window_open((end_pfn - row->c.start_pfn) * layout->page_struct_size);
 	window_place(row->c.start_pfn);
@@ -253,9 +272,11 @@ static unsigned int start_row(unsigned int number)
 	set_init_on_alloc(row->c.init_on_alloc);
 	fill(row, 1);
 	/* What a kernel allocates, it may also touch. */
-	for (unsigned int i = 0; i < nr_kernels && row->c.what == WHAT_BIND; i++)
+	for (unsigned int i = 0; i < nr_kernels && row->c.ram_pages; i++)
 		time_one(number, i, 0, figures);
-	return row->c.what == WHAT_BIND ? MAX_FIGURES : 1;
+	race.figures[1] = names[row->c.what][0];
+	race.figures[2] = names[row->c.what][1];
+	return row->c.what == WHAT_BIND ? MAX_FIGURES : row->c.what >= WHAT_PLUG ? 3 : 1;
 }
 
 static void write_row(FILE *json, unsigned int number)
@@ -290,6 +311,8 @@ static void describe_row(const struct row *row, char *text, size_t size)
 		[WHAT_RESERVED] = "boot: reserved memory",
 		[WHAT_ONLINE] = "bring system RAM online",
 		[WHAT_OFFLINE] = "take system RAM offline",
+		[WHAT_PLUG] = "plug system RAM: add, online",
+		[WHAT_UNPLUG] = "unplug system RAM: offline, remove",
 	};
 	const struct memmap_case *c = &row->c;
 	char more[64] = "";
@@ -351,7 +374,10 @@ static void print_head(void)
 
 static void run_rows(unsigned int rounds, const char *path)
 {
-	struct race race = {
+	bool threads = false;
+	char line[32];
+
+	race = (struct race) {
 		.unit = "ms",
 		.nr_rows = nr_rows,
 		.nr_runners = nr_kernels + 1,
@@ -363,8 +389,6 @@ static void run_rows(unsigned int rounds, const char *path)
 		.time_one = time_one,
 		.tell_row = path ? tell_row : NULL,
 	};
-	bool threads = false;
-	char line[32];
 
 	need_imitation();
 	for (unsigned int i = 0; i < nr_rows; i++)

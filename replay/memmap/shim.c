@@ -53,15 +53,20 @@ static void *__used stub_##name(void)					\
 asm(".globl " #name "\n.set " #name ", stub_" #name "\n")
 
 #define FILL		(1U << WHAT_FILL)
-#define BIND		(1U << WHAT_BIND)
+#define BIND		(1U << WHAT_BIND | PLUG)
 #define BOOT		(1U << WHAT_DEFERRED | 1U << WHAT_RESERVED)
 #define ONLINE		(1U << WHAT_ONLINE)
-#define OFFLINE		(1U << WHAT_OFFLINE)
+#define OFFLINE		(1U << WHAT_OFFLINE | PLUG)
 #define HOTPLUG		(ONLINE | OFFLINE)
+/* From the command to its end: that needs what binds and blocks do. */
+#define PLUG		(1U << WHAT_PLUG | 1U << WHAT_UNPLUG)
 
 /* offline.h ends a scan that finds pages in use where the kernel asks hugetlb. */
 #if defined(CONFIG_MEMORY_HOTREMOVE) && defined(CONFIG_HUGETLB_PAGE)
 #define WITH_OFFLINE
+#ifdef CONFIG_ZONE_DEVICE
+#define WITH_PLUG
+#endif
 #endif
 
 unsigned long volatile jiffies;
@@ -83,7 +88,7 @@ asm(".globl __SCT__WARN_trap\n.set __SCT__WARN_trap, warn_trap\n");
 void __page_ref_set(struct page *page, int v)
 {
 	/* Which pages a bind allocates, and which are looked at offlining, is up to a kernel. */
-	if (current_what != WHAT_BIND && current_what != WHAT_OFFLINE)
+	if (current_what != WHAT_BIND && current_what < WHAT_OFFLINE)
 		replay_event(EVENT_PAGE_REF_SET, (unsigned long)page, v);
 }
 
@@ -114,7 +119,8 @@ static void trace(int on)
 #if !defined(CONFIG_PREEMPTION) && !defined(CONFIG_PREEMPT_DYNAMIC)
 int __sched __cond_resched(void)
 {
-	replay_event(EVENT_RESCHED, 0, 0);
+	if (current_what < WHAT_PLUG)
+		replay_event(EVENT_RESCHED, 0, 0);
 	return 0;
 }
 #endif
