@@ -68,6 +68,8 @@ NAMES = {
     "reserved": "boot: reserved memory",
     "online": "bring system RAM online",
     "offline": "take system RAM offline",
+    "plug": "plug system RAM: add, online",
+    "unplug": "unplug system RAM: offline, remove",
 }
 # Who has reserved memory. CMA's is then activated, and KHO's is of huge pages.
 OWNERS = {"memblock": "", "CMA": ", of CMA", "KHO": ", preserved by KHO"}
@@ -138,6 +140,8 @@ SHOWN = {
     "blocks": [
         *name_rows("online", (8, 64, 256, 1024), (":b128", ":b2048")),
         *name_rows("offline", (8, 64, 256, 1024), (":b128", ":b2048", ":b128:used", ":b2048:used")),
+        *name_rows("plug", (8, 64, 256, 1024), (":b128", ":b2048")),
+        *name_rows("unplug", (8, 64, 256, 1024), (":b128", ":b2048", ":b128:used", ":b2048:used")),
     ],
 }
 

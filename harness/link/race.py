@@ -60,11 +60,15 @@ def list_rows(gib: int) -> str:
         online, offline = [128, 2048], [2048]
     rows += (f"online:{gib}:b{block}" for block in online)
     rows += (f"offline:{gib}:b{block}" for block in offline)
+    rows += (f"{what}:{gib}:b{block}" for what in ("plug", "unplug") for block in offline)
     return ",".join(rows)
 
 
 BIND = "bind:64,bind:64:ram,bind:64:o9:ram,bind:64:o18:ram,bind:64:ram:keep,bind:64:o9:ram:keep"
-OTHERS = "online:64:b2048,offline:64:b128,offline:64:b128:used,offline:64:b2048:used"
+OTHERS = (
+    "online:64:b2048,offline:64:b128,offline:64:b128:used,offline:64:b2048:used,plug:64:b128,"
+    "unplug:64:b128,unplug:64:b128:used,unplug:64:b2048:used"
+)
 ALL = f"{BIND},{OTHERS},deferred:64,reserved:64,reserved:64:cma,reserved:64:kho"
 # Of these, what the rows of 64 GiB do not have.
 MORE = ",".join(row for row in ALL.split(",") if row not in list_rows(64).split(","))
@@ -77,7 +81,8 @@ RACES = (
         MEMMAP,
         (
             *("check fill 30000", "check bind 304", "check deferred 1000", "check reserved 3000"),
-            *("check online 200", "check offline 400", "beside=1 check fill 3000"),
+            *("check online 200", "check offline 400", "check plug 400"),
+            "beside=1 check fill 3000",
             *(f"threads={number} check fill 3000" for number in (2, 3, 8)),
         ),
         (

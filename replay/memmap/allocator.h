@@ -57,7 +57,6 @@ STUB(kcompactd_run, HOTPLUG);
 STUB(khugepaged_min_free_kbytes_update, BIND | BOOT | HOTPLUG);
 STUB(kswapd_run, HOTPLUG);
 STUB(kswapd_test_hopeless, BIND);
-STUB(lru_cache_disable, OFFLINE);
 STUB(mutex_lock, HOTPLUG);
 STUB(mutex_unlock, HOTPLUG);
 STUB(next_online_pgdat, BOOT | HOTPLUG);
@@ -166,9 +165,14 @@ void __percpu *pcpu_alloc_noprof(size_t size, size_t align, bool reserved, gfp_t
 	return (void __percpu *)(uintptr_t)memory;
 }
 
+/* What another CPU does just before; offline.h sets it. */
+static void (*before_lock)(raw_spinlock_t *lock);
+
 /* With one CPU, nobody else takes a lock: to find it taken is a fault. */
 unsigned long __lockfunc _raw_spin_lock_irqsave(raw_spinlock_t *lock)
 {
+	if (before_lock)
+		before_lock(lock);
 	if (cpumask_weight(&__cpu_online_mask) <= 1 && raw_spin_is_locked(lock))
 		warn_trap();
 	else

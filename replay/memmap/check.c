@@ -518,7 +518,7 @@ static void random_online(uint64_t *random, struct memmap_case *c)
 /* Most uses are rare, and some errors are only seen where a block goes offline again. */
 static enum memmap_use random_use(uint64_t *random, const struct memmap_case *c)
 {
-	enum memmap_use use = below(random, 3) ? below(random, 2) : below(random, NR_USES);
+	enum memmap_use use = below(random, 3) ? below(random, 2) : below(random, USE_CACHED);
 	bool hugetlb = use == USE_HUGETLB || use == USE_FREE_HUGETLB;
 
 	/* In another zone, the kernel asks hugetlb. */
@@ -554,6 +554,8 @@ static void random_steps(uint64_t *random, struct memmap_case *c, unsigned int b
 			step->second = use != USE_STALE && below(random, 2);
 			step->stale = below(random, 3) ? stale[below(random, 10)] :
 							 below(random, 11);
+			if (offline && step->group % 4 == 0)
+				step->late = step->stale % 2 ? USE_CACHED : USE_MOVABLE;
 			online[block] = step->refused ? offline : !offline;
 			c->nr_steps++;
 		}

@@ -51,6 +51,7 @@ enum memmap_use {
 	USE_HUGETLB,		/* they go elsewhere */
 	USE_FREE_HUGETLB,	/* they are dissolved */
 	USE_FROZEN,		/* unmovable, the first of each group without a reference */
+	USE_CACHED,		/* movable, but in the LRU cache of another CPU */
 	NR_USES
 };
 
@@ -60,6 +61,8 @@ struct memmap_step {
 	bool offline;
 	bool refused;			/* by a notifier */
 	bool poisoned;			/* PLUG: it is not even tried */
+	/* If it goes offline: pages are used so when the zone is locked first; 0: none. */
+	enum memmap_use late;
 	/* If it comes online: of each two groups of 1 << group pages, one is used so. */
 	enum memmap_use use;
 	unsigned int group;
@@ -130,6 +133,8 @@ struct memmap_counts {
 	unsigned long early;
 	/* Pages that were held at once until a flush, and were freed before the last one. */
 	unsigned long held, freed;
+	/* So often LRU caches were disabled: a grace period, and work on each CPU that has one. */
+	unsigned long lru_disabled;
 };
 
 /* One kernel. */

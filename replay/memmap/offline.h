@@ -44,6 +44,8 @@ static struct {
 	bool raced;		/* the order of migration is not the base's */
 	/* Where pages look free though they are not. */
 	unsigned long pfn, end_pfn;
+	/* The block that goes offline, where pages may be used late. */
+	unsigned long block_pfn, block_end_pfn;
 } beside;
 
 static void walk_pages(unsigned long pfn, unsigned long end_pfn,
@@ -124,8 +126,27 @@ int memory_notify(enum memory_block_state state, void *v)
 	return 0;
 }
 
+static void leave_cache(struct page *page)
+{
+	if (!is_used(page, USE_CACHED))
+		return;
+	set_page_private(page, USE_MOVABLE);
+	SetPageLRU(page);
+}
+
+/* A page has a reference of the cache, so nobody frees it meanwhile. */
+void lru_cache_disable(void)
+{
+	counts.lru_disabled++;
+	atomic_inc(&lru_disable_count);
+	if (beside.step.late)
+		walk_pages(beside.block_pfn, beside.block_end_pfn, leave_cache);
+}
+
 bool isolate_folio_to_list(struct folio *folio, struct list_head *list)
 {
+	if (!lru_cache_disabled())
+		warn_trap();
 	end_race();
 	if (!folio_test_hugetlb(folio) && !folio_test_lru(folio))
 		return false;
@@ -289,6 +310,20 @@ static void use_pages(struct zone *zone, unsigned long pfn, unsigned long end_pf
 	spin_unlock_irqrestore(&zone->lock, flags);
 }
 
+/* Once: another CPU allocates pages of the block, while it may have its LRU cache. */
+static void use_late(raw_spinlock_t *lock)
+{
+	struct zone *zone = page_zone(pfn_to_page(beside.block_pfn));
+	enum memmap_use use = beside.step.late;
+
+	if (lock != &zone->lock.rlock)
+		return;
+	before_lock = NULL;
+	use_pages(zone, beside.block_pfn, beside.block_end_pfn,
+		  use == USE_CACHED && lru_cache_disabled() ? USE_MOVABLE : use,
+		  beside.step.group, beside.step.second);
+}
+
 /* As memory_block_offline() does. */
 static int offline_block(const struct memmap_case *c, struct zone *zone, unsigned long pfn)
 {
@@ -297,7 +332,16 @@ static int offline_block(const struct memmap_case *c, struct zone *zone, unsigne
 
 	if (taken)
 		adjust_present_page_count(pfn_to_page(pfn), NULL, -taken);
+	beside.block_pfn = pfn + taken;
+	beside.block_end_pfn = pfn + c->block_pages;
+	before_lock = beside.step.late ? use_late : NULL;
 	error = offline_pages(pfn + taken, c->block_pages - taken, zone, NULL);
+	before_lock = NULL;
+	if (lru_cache_disabled())
+		warn_trap();
+	/* That CPU's cache gets full, some time. */
+	if (error && beside.step.late)
+		walk_pages(beside.block_pfn, beside.block_end_pfn, leave_cache);
 	if (error && taken)
 		adjust_present_page_count(pfn_to_page(pfn), NULL, taken);
 	else if (taken)

@@ -24,7 +24,8 @@ static struct row {
 	bool ram;
 	unsigned int threads;		/* 0: one, by CPU time */
 	unsigned long written;		/* struct pages */
-	struct memmap_counts counts[MAX_KERNELS];	/* of a bind in the last round */
+	/* Of what binds, or goes offline, in the last round */
+	struct memmap_counts counts[MAX_KERNELS];
 } rows[MAX_ROWS];
 static unsigned int nr_rows;
 static struct race race;
@@ -242,7 +243,7 @@ static void time_one(unsigned int number, unsigned int runner, unsigned int roun
 			figures[1] -= figures[2];
 		}
 	}
-	if (side && c->what == WHAT_BIND)
+	if (side && (c->what == WHAT_BIND || c->what >= WHAT_OFFLINE))
 		side->count(&row->counts[runner]);
 	/* Whatever the threads did to each other, all memory is free. */
 	if (side && c->what == WHAT_DEFERRED && side->finish(c) != c->nr_pages)
@@ -300,6 +301,9 @@ static void write_row(FILE *json, unsigned int number)
 		fprintf(json, "\"%s\": {\"flushes\": %lu, \"locks\": %lu, \"allocated\": %lu}, ",
 			kernels[i].name, row->counts[i].flushes, row->counts[i].locks,
 			row->counts[i].allocated);
+	for (unsigned int i = 0; i < nr_kernels && c->what >= WHAT_OFFLINE; i++)
+		fprintf(json, "\"%s\": {\"lru_disabled\": %lu}, ", kernels[i].name,
+			row->counts[i].lru_disabled);
 }
 
 /* In the words of who waits for it */

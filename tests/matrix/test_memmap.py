@@ -35,6 +35,7 @@ QUICK = (
     *("reserved.in-another-zone", "reserved.activated-with-a-reference"),
     *("deferred.freed-at-the-head", "online.not-isolated"),
     *("offline.hole-not-seen", "offline.skip-too-far", "offline.stale-order"),
+    *("offline.not-isolated-again", "offline.waits-for-a-cache", "plug.not-cleared"),
     *("threads.unaligned-chunks", "threads.not-waited"),
 )
 # Cases of a fault's check; of a bind, all numbered ones and 200 random ones.
@@ -56,7 +57,8 @@ COMPILERS = ("gcc-12", "gcc-13", "gcc-14", "gcc-15")
 # Of all races: one row of each kind.
 RACED = (
     "fill:1,fill:1:o9:ram,bind:1:ram,bind:1:o9:ram,"
-    "deferred:1,reserved:1,reserved:1:cma,reserved:1:kho,online:1:b128,offline:1:b128"
+    "deferred:1,reserved:1,reserved:1:cma,reserved:1:kho,online:1:b128,offline:1:b128,"
+    "plug:1:b128,unplug:1:b128,unplug:1:b128:used"
 )
 
 
@@ -217,7 +219,7 @@ def test_fault_in_the_kernel(builder: Builder, statement: str, message: str) -> 
     [
         ("check fill many", '"many" is no number'),
         ("check deferred 1 1 1 1", '"check" is no command with these words'),
-        ("check boot", "say what: fill, bind, deferred, reserved, online or offline"),
+        ("check boot", "say what: fill, bind, deferred, reserved, online, offline, plug or "),
         ("race fill:1:o19", "fill:1:o19 is no row such as bind:64:o9:ram"),
         ("race fill:1 1 /no/such/folder/x", "cannot write /no/such/folder/x"),
         ("return=plain info", '"return=plain" is no setting'),
@@ -273,6 +275,10 @@ def test_race(builder: Builder, tmp_path: Path) -> None:
         assert series["allocated"] == base["allocated"]
     # Only where entries of a page table share a page has each of them a lock in the base.
     assert 4 * series["locks"] < base["locks"]
+    # A block of free memory is left alone by the LRU caches of all CPUs.
+    for row, calls in (("offline:1:b128", 0), ("unplug:1:b128", 0), ("unplug:1:b128:used", 8)):
+        [one] = results[row]["runs"]
+        assert [one[kernel]["lru_disabled"] for kernel in ("base", "series")] == [8, calls]
     [one] = results["bind:1:ram"]["runs"]
     parts = zip(*(one[part]["series"] for part in PARTS), strict=True)
     assert one["samples"]["series"] == pytest.approx([sum(part) for part in parts], rel=1e-3)
