@@ -54,6 +54,8 @@ STEPS = "2026-11-27-zen-3-steps"
 STEPS_V11 = "2026-11-28-granite-rapids-v11"
 # Reserved memory, by who has it, and beside it deferred memory.
 RESERVED = "2026-11-28-granite-rapids-reserved"
+# Memory plugged and unplugged.
+PLUGGED = "2026-11-28-granite-rapids-plug"
 # Li Zhe's v11 as the peer: folder and file.
 V11 = {
     "Granite Rapids": (STEPS_V11, "v11"),

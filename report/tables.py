@@ -52,6 +52,7 @@ def list_markdown() -> dict[str, list[Row]]:
         "reserved": rows.list_raced(
             rows.read_samples(rows.RESERVED, "reserved")["results"], by_page=True
         ),
+        "plugged": rows.list_raced(rows.read_samples(rows.PLUGGED, "plug")["results"]),
         "demotion": rows.list_demotion(),
         "isolated": rows.list_isolated(),
         "threads": rows.list_threads(),
