@@ -44,7 +44,10 @@ def test_every_byte(builder: Builder, name: str) -> None:
 
 def test_race(builder: Builder, tmp_path: Path) -> None:
     made = builder.program(COPY)
-    for words, runners in (("race 8 1", ["memcpy", "memcpy_nt"]), ("demote 1 1", ["base", "series"])):
+    for words, runners in (
+        ("race 8 1", ["memcpy", "memcpy_nt"]),
+        ("demote 1 1", ["base", "series"]),
+    ):
         samples = run_races(made, [words], 1, tmp_path)
         assert {*samples["alternatives"].split(", ")} == {*list_features()}
         for result in samples["results"]:
