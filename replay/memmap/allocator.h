@@ -18,8 +18,8 @@
 #else
 #define PLUGGED		0
 #endif
-#define WHATS	((((IS_ENABLED(CONFIG_ZONE_DEVICE) ? FILL | BIND : 0) | BOOT | HOTPLUGGED) & ~PLUG) | \
-		 PLUGGED)
+#define DEVICES	(IS_ENABLED(CONFIG_ZONE_DEVICE) ? FILL | BIND : 0)
+#define WHATS	(((DEVICES | BOOT | HOTPLUGGED) & ~PLUG) | PLUGGED)
 
 unsigned long phys_base, totalreserve_pages, highest_memmap_pfn;
 atomic_long_t _totalram_pages;
