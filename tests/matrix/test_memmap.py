@@ -35,7 +35,7 @@ QUICK = (
     *("reserved.in-another-zone", "reserved.activated-with-a-reference"),
     *("deferred.freed-at-the-head", "online.not-isolated"),
     *("offline.hole-not-seen", "offline.skip-too-far", "offline.stale-order"),
-    *("offline.not-isolated-again", "offline.waits-for-a-cache", "plug.not-cleared"),
+    *("offline.unmovable-in-a-cache", "offline.waits-for-a-cache", "plug.not-cleared"),
     *("threads.unaligned-chunks", "threads.not-waited"),
 )
 # Cases of a fault's check; of a bind, all numbered ones and 200 random ones.
