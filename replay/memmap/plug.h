@@ -9,7 +9,6 @@ STUB(cpus_read_unlock, PLUG);
 STUB(create_memory_block_devices, PLUG);
 STUB(firmware_map_add_hotplug, PLUG);
 STUB(firmware_map_remove, PLUG);
-STUB(kfree, PLUG);
 STUB(percpu_down_write, PLUG);
 STUB(percpu_up_write, PLUG);
 STUB(register_memory_blocks_under_node_hotplug, PLUG);
