@@ -41,11 +41,11 @@ RUNS = {
     "Ice Lake": "2026-11-28-ice-lake",
     "Sapphire Rapids": "2026-11-21-sapphire-rapids",
     "Zen 3": "2026-11-27-zen-3",
-    "Zen 4": "2026-11-25-zen-4",
+    "Zen 4": "2026-11-28-zen-4",
     "Zen 5": "2026-11-27-zen-5",
 }
 # The CPU of the tables without a column for it: its record is of this version, as it boots.
-NEWEST = "Granite Rapids"
+NEWEST = "Zen 4"
 # Who moves folios, in rows of demotion.
 PATHS = ("reclaim", "move_pages", "mbind", "offline")
 # The series up to a patch, as the peer of base and series.
@@ -53,9 +53,7 @@ STEPS = "2026-11-27-zen-3-steps"
 # As the peer: v11, and v11 with on-v11.
 STEPS_V11 = "2026-11-28-granite-rapids-v11"
 # Reserved memory, by who has it, and beside it deferred memory.
-RESERVED = "2026-11-28-granite-rapids-reserved"
-# Memory plugged and unplugged.
-PLUGGED = "2026-11-28-granite-rapids-plug"
+RESERVED = "2026-11-28-zen-4-reserved"
 # Li Zhe's v11 as the peer: folder and file.
 V11 = {
     "Granite Rapids": (STEPS_V11, "v11"),
@@ -142,8 +140,12 @@ SHOWN = {
     "blocks": [
         *name_rows("online", (8, 64, 256, 1024), (":b128", ":b2048")),
         *name_rows("offline", (8, 64, 256, 1024), (":b128", ":b2048", ":b128:used", ":b2048:used")),
-        *name_rows("plug", (8, 64, 256, 1024), (":b128", ":b2048")),
-        *name_rows("unplug", (8, 64, 256, 1024), (":b128", ":b2048", ":b128:used", ":b2048:used")),
+    ],
+    "plugged": [
+        *name_rows("plug", (8, 64, 256, 512, 1024), (":b128", ":b2048")),
+        *name_rows(
+            "unplug", (8, 64, 256, 512, 1024), (":b128", ":b2048", ":b128:used", ":b2048:used")
+        ),
     ],
 }
 
@@ -262,12 +264,12 @@ def list_cpus(rows: Iterable[str], *, by_page: bool = True) -> list[Row]:
 GAINS = {
     "bind and unbind: fsdax, memmap on the device": "bind:{}",
     "bind and unbind: device-dax, 2 MiB, memmap in RAM, such as CXL": "bind:{}:o9:ram",
-    "bring system RAM online, blocks of 128 MiB": "online:{}:b128",
-    "bring system RAM online, blocks of 2 GiB": "online:{}:b2048",
-    "take system RAM offline, all of it free, blocks of 128 MiB": "offline:{}:b128",
-    "half of it in use, blocks of 128 MiB": "offline:{}:b128:used",
-    "take system RAM offline, all of it free, blocks of 2 GiB": "offline:{}:b2048",
-    "half of it in use, blocks of 2 GiB": "offline:{}:b2048:used",
+    "plug system RAM: add, bring online, blocks of 128 MiB": "plug:{}:b128",
+    "plug system RAM: add, bring online, blocks of 2 GiB": "plug:{}:b2048",
+    "unplug it, all of it free: take offline, remove, blocks of 128 MiB": "unplug:{}:b128",
+    "half of it in use, blocks of 128 MiB": "unplug:{}:b128:used",
+    "unplug it, all of it free: take offline, remove, blocks of 2 GiB": "unplug:{}:b2048",
+    "half of it in use, blocks of 2 GiB": "unplug:{}:b2048:used",
     "boot: memory that is initialised late (deferred), one thread": "deferred:{}",
 }
 

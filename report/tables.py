@@ -46,13 +46,12 @@ def list_markdown() -> dict[str, list[Row]]:
             ("base", "series"),
         ),
         **{
-            name: rows.list_cpus(shown, by_page=name != "bind")
+            name: rows.list_cpus(shown, by_page=name not in ("bind", "plugged"))
             for name, shown in rows.SHOWN.items()
         },
         "reserved": rows.list_raced(
             rows.read_samples(rows.RESERVED, "reserved")["results"], by_page=True
         ),
-        "plugged": rows.list_raced(rows.read_samples(rows.PLUGGED, "plug")["results"]),
         "demotion": rows.list_demotion(),
         "isolated": rows.list_isolated(),
         "threads": rows.list_threads(),
