@@ -115,11 +115,11 @@ double median(double *values, unsigned int n);
 struct race {
 	const char *unit;
 	unsigned int nr_rows, nr_runners, rounds;
-	/* What a run measures: the names of lists of samples. */
+	/* What a run measures: the names of lists of samples, up to one without a name. */
 	const char *figures[MAX_FIGURES];
 	const char *(*name_runner)(unsigned int runner);
-	/* Before the rounds of a row; returns how many figures it has. */
-	unsigned int (*start_row)(unsigned int row);
+	/* Before the rounds of a row; may change the figures, and may be NULL. */
+	void (*start_row)(unsigned int row);
 	/* After them: members of JSON, each with a comma */
 	void (*write_row)(FILE *json, unsigned int row);
 	void (*time_one)(unsigned int row, unsigned int runner, unsigned int round,

@@ -311,11 +311,6 @@ static void time_folios(unsigned int number, unsigned int runner, unsigned int r
 	figures[1] = median(read, nr);
 }
 
-static unsigned int start_folios(unsigned int number)
-{
-	return 2;
-}
-
 static void write_folios(FILE *json, unsigned int number)
 {
 	struct row row = row_of(number);
@@ -345,7 +340,6 @@ static int race_folios(int nr, char **words)
 		.rounds = read_within(nr, words, 1, 5, 1000, "rounds:"),
 		.figures = { "copy", "read" },
 		.name_runner = name_kernel,
-		.start_row = start_folios,
 		.write_row = write_folios,
 		.time_one = time_folios,
 		.tell_row = nr > 2 ? tell_folios : NULL,
@@ -403,11 +397,6 @@ static void time_copies(unsigned int row, unsigned int runner, unsigned int roun
 	*figures = (cpu_time() - start) / nr;
 }
 
-static unsigned int start_copies(unsigned int row)
-{
-	return 1;
-}
-
 static void write_copies(FILE *json, unsigned int row)
 {
 	fprintf(json, "\"mib\": %lu, \"bytes\": 64, \"shifted\": %lu, \"apart\": %lu, ",
@@ -423,7 +412,6 @@ static int race_routines(int nr, char **words)
 		.rounds = read_within(nr, words, 1, 3, 1000, "rounds:"),
 		.figures = { "samples" },
 		.name_runner = name_routine,
-		.start_row = start_copies,
 		.write_row = write_copies,
 		.time_one = time_copies,
 	};

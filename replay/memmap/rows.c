@@ -251,15 +251,15 @@ static void time_one(unsigned int number, unsigned int runner, unsigned int roun
 }
 
 /* Maps the memory as the kernel does; nothing is touched for the first time later on. */
-static unsigned int start_row(unsigned int number)
+static void start_row(unsigned int number)
 {
 	struct row *row = &rows[number];
 	unsigned long end_pfn = row->c.ram_pages ? row->c.ram_pfn + row->c.ram_pages :
 						   row->c.start_pfn + row->c.nr_pages;
 	bool small = row->written < row->c.nr_pages - row->c.reserve - row->c.offset;
 	double figures[MAX_FIGURES];
-	static const char *const names[NR_WHATS][2] = {
-		[WHAT_BIND] = { "map", "fill" },
+	static const char *const names[NR_WHATS][MAX_FIGURES - 1] = {
+		[WHAT_BIND] = { "map", "fill", "unmap" },
 		[WHAT_PLUG] = { "add", "online" },
 		[WHAT_UNPLUG] = { "offline", "remove" },
 	};
@@ -275,9 +275,7 @@ static unsigned int start_row(unsigned int number)
 	/* What a kernel allocates, it may also touch. */
 	for (unsigned int i = 0; i < nr_kernels && row->c.ram_pages; i++)
 		time_one(number, i, 0, figures);
-	race.figures[1] = names[row->c.what][0];
-	race.figures[2] = names[row->c.what][1];
-	return row->c.what == WHAT_BIND ? MAX_FIGURES : row->c.what >= WHAT_PLUG ? 3 : 1;
+	memcpy(race.figures + 1, names[row->c.what], sizeof(names[row->c.what]));
 }
 
 static void write_row(FILE *json, unsigned int number)
@@ -386,7 +384,7 @@ static void run_rows(unsigned int rounds, const char *path)
 		.nr_rows = nr_rows,
 		.nr_runners = nr_kernels + 1,
 		.rounds = rounds,
-		.figures = { "samples", "map", "fill", "unmap" },
+		.figures = { "samples" },
 		.name_runner = name_kernel,
 		.start_row = start_row,
 		.write_row = write_row,
