@@ -426,7 +426,7 @@ COPY = Program(
     ("debian", "default", "debug", "clang"),
     # Program.link_side() adds that of memcpy().
     ("mm/migrate", "mm/util", "arch/x86/lib/copy_mc", "arch/x86/lib/copy_mc_64"),
-    ("replay_poisoned", "replay_found", "replay_queue", "replay_cancel", "replay_unexpected"),
+    ("replay_tell",),
     # What the kernel calls to stream a folio, and what it calls instead: the shim counts the bytes.
     {"mm/migrate": ("--redefine-sym=copy_mc_nt=replay_stream",)},
 )

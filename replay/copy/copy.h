@@ -19,6 +19,7 @@ struct copy_folio {
 	unsigned int from_lower;	/* the first one is on the node of a lower tier */
 	unsigned int lower;		/* the second one is on that node */
 	unsigned int pinned;		/* somebody else has a reference to the first one */
+	unsigned long shift;		/* by so many bytes, the data of each page lies higher */
 };
 
 /* One kernel. */
@@ -30,16 +31,12 @@ struct copy_side {
 	void (*prepare)(const struct copy_folio *c);
 	/* migrate_pages(), as the path calls it: how many folios were not moved */
 	int (*run)(const struct copy_folio *c, bool init_on_alloc);
-	/* Whether a folio is mapped or has a reference */
-	bool (*is_used)(unsigned long pfn);
-	/* Copies past the caches; returns the bytes that are left after a fault. */
-	unsigned long (*copy_nt)(void *to, const void *from, unsigned int n);
-	/* Bytes that were streamed, and zeroed, so far */
-	unsigned long *streamed, *zeroed;
 };
 
-/* Called by the kernel's half: a page cannot be read; others can find a folio from now on. */
-void replay_poisoned(unsigned long pfn);
-void replay_found(unsigned long pfn);
+/* What a move does: a pfn, or a number of bytes */
+enum copy_event { POISONED, FOUND, FREED, STREAMED, ZEROED, NR_EVENTS };
+
+/* Called by the kernel's half: that page cannot be read, others can find that folio from now on... */
+void replay_tell(enum copy_event event, unsigned long what);
 
 #endif

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Folios to a lower tier. Every byte of their copies: of each order, between both tiers, by each
- * path; then with a page that cannot be read, or with a reference too many; then with a source that
- * ends at each line. The page behind the source can never be read. A target is whole before
- * others can find it, and nobody finds that of a copy that failed. Their speed: a folio is
- * moved, as each path does it, at random places of several GiB, and then other data is read again,
- * of several sizes.
+ * path; with a reference too many, or where only a part can be read, which ends at each line if it
+ * is streamed. The page behind the source can never be read. A target is whole before others can
+ * find it, and nobody finds that of a copy that failed. Their speed: a folio is moved, as each path
+ * does it, at random places of several GiB, and then other data is read again, of several sizes.
  *
  * The series streams PMD-sized folios to the lower tier where the caller names the node, and does
  * not zero these. A page without access is one that cannot be read. The kernel's exception tables
@@ -15,10 +14,8 @@
  * What they copy, KUnit compares; memcpy_nt() of other sizes is memcpy().
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <linux/mempolicy.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -40,11 +37,9 @@ const char *const setting_names[] = { "returns", "node", NULL };
 #define PAGE		4096UL
 #define LINE		64UL
 #define MAX_ORDER	9		/* PMD-sized */
-#define AREA		(1UL << MAX_ORDER)
-#define FROM		AREA		/* aligned, with room on both sides */
-#define TO		(3 * AREA)
-#define AROUND		(5 * AREA)
-#define NOT_POISONED	(~0UL)
+#define FROM		(1UL << MAX_ORDER)	/* aligned, with room on both sides */
+#define TO		(3UL << MAX_ORDER)
+#define MOST_GIB	256
 
 static const char *const paths[] = { "reclaim", "move_pages", "mbind", "offline" };
 
@@ -69,17 +64,24 @@ static const struct copy_side *side_of(unsigned int kernel)
 }
 
 static struct sigaction unexpected;
-/* The page that a kernel reported last, and where its source ends */
-static unsigned long poisoned;
-static unsigned char *source_end, *before;
-/* What a target must have when others find it; 0: nobody may find it */
-static unsigned long whole;
-static bool behind, early;
+/* What a source has, where it ends, and what a target must have when others find it */
+static unsigned char *content, *source_end, *target;
+static unsigned long whole;		/* bytes; 0: nobody may find it */
+/* What a move did, else 0: the first are told by the kernel's half, all others are 1. */
+enum { FAILED = NR_EVENTS, EARLY, BEHIND, WRONG, NR_TOLD };
+static unsigned long told[NR_TOLD];
 
-void replay_poisoned(unsigned long pfn)
-{
-	poisoned = pfn;
-}
+static const char *const complaints[NR_TOLD] = {
+	[POISONED] = "the wrong page is reported",
+	[FOUND] = "the wrong folio can be found",
+	[FREED] = "the wrong folio is freed",
+	[STREAMED] = "streams what it must not, or not to the lower tier",
+	[ZEROED] = "zeroes what it streams to, or not what it copies to",
+	[FAILED] = "fails, or a page that cannot be read is not told",
+	[EARLY] = "a target can be found that is not whole",
+	[BEHIND] = "touches what lies behind the source",
+	[WRONG] = "wrong bytes",
+};
 
 /* The data of a page */
 static unsigned char *data(unsigned long pfn)
@@ -87,10 +89,11 @@ static unsigned char *data(unsigned long pfn)
 	return (unsigned char *)COPY_DATA + pfn * PAGE;
 }
 
-KERNEL_CALLS void replay_found(unsigned long pfn)
+KERNEL_CALLS void replay_tell(enum copy_event event, unsigned long what)
 {
-	if (pfn == TO && (!whole || memcmp(data(TO), before + TO * PAGE, whole)))
-		early = true;
+	told[event] = what;
+	if (event == FOUND && what == TO && (!whole || memcmp(target, content, whole)))
+		told[EARLY] = 1;
 }
 
 static void fault(int signal, siginfo_t *info, void *context)
@@ -102,7 +105,7 @@ static void fault(int signal, siginfo_t *info, void *context)
 		if ((greg_t)&e->insn + e->insn == *ip &&
 		    (e->data == MCE_SAFE || e->data == PREFETCH)) {
 			if (e->data == PREFETCH && (unsigned char *)info->si_addr >= source_end)
-				behind = true;
+				told[BEHIND] = 1;
 			*ip = (greg_t)&e->fixup + e->fixup;
 			return;
 		}
@@ -110,101 +113,71 @@ static void fault(int signal, siginfo_t *info, void *context)
 }
 
 /* From here on, a fault in the kernels' code continues at its fixup. */
-static void open_folios(unsigned long pages)
+static void open_folios(void)
 {
 	struct sigaction action = { .sa_sigaction = fault, .sa_flags = SA_SIGINFO };
-	static unsigned long mapped;
+	unsigned long most = MOST_GIB * GIB;
 
-	if (mapped)
-		munmap(data(0), mapped);
-	else
-		sigaction(SIGSEGV, &action, &unexpected);
-	mapped = pages * PAGE;
+	if (unexpected.sa_sigaction)
+		return;
+	sigaction(SIGSEGV, &action, &unexpected);
 	/* The kernel maps its memory with huge pages; failing that, small ones. */
-	madvise(map_at(COPY_DATA, mapped), mapped, MADV_HUGEPAGE);
-	window_open(pages * layout->page_struct_size);
+	madvise(map_at(COPY_DATA, most), most, MADV_HUGEPAGE);
+	window_open(most / PAGE * layout->page_struct_size);
 	window_place(0);
 }
 
-static int tell(const struct copy_folio *c, const char *what)
+static bool is_untouched(const unsigned char *start, unsigned long bytes)
 {
-	printf("DIFFERS %s order=%u from_lower=%u lower=%u: %s: %s\n", paths[c->path], c->order,
-	       c->from_lower, c->lower, crash_kernel, what);
-	return 1;
+	return *start == 0xa5 && !memcmp(start, start + 1, bytes - 1);
 }
 
-static bool streams(unsigned int kernel, const struct copy_folio *c)
+static bool is_streamed(unsigned int kernel, const struct copy_folio *c)
 {
 	return kernel && c->order == MAX_ORDER && c->lower && !c->from_lower &&
-	       c->path <= MOVE_PAGES;
+	       c->path <= MOVE_PAGES && !c->pinned;
 }
 
-/* Only the first @good pages can be read. The source is random, the rest is another byte. */
-static int check_folio(unsigned int kernel, const struct copy_folio *c, unsigned long good)
+/* Only the first @good bytes can be read, which end with a page. */
+static bool check_folio(unsigned int kernel, struct copy_folio *c, unsigned long good)
 {
-	const struct copy_side *side = side_of(kernel);
-	unsigned long nr = 1UL << c->order, streamed = *side->streamed, zeroed = *side->zeroed;
-	bool bad = good < nr || c->pinned;
-	int failed;
+	unsigned long size = PAGE << c->order, copied = c->pinned ? 0 : good;
+	bool moved = copied == size, streamed = is_streamed(kernel, c), same = true;
+	const unsigned long expected[NR_TOLD] = {
+		[POISONED] = moved || c->pinned ? 0 : FROM + good / PAGE,
+		[FOUND] = moved ? TO : FROM,
+		[FREED] = moved ? FROM : TO,
+		[STREAMED] = streamed ? size : 0,
+		/* The target of a copy that fails is to show what was written. */
+		[ZEROED] = moved && !streamed ? size : 0,
+		[FAILED] = !moved,
+	};
+	unsigned char *from;
 
-	memset(data(0), 0xa5, AROUND * PAGE);
-	fill_random(data(FROM), nr * PAGE, c->order + 1);
-	memcpy(before, data(0), AROUND * PAGE);
-	if (!c->pinned)
-		memcpy(before + TO * PAGE, before + FROM * PAGE, good * PAGE);
-	whole = bad ? 0 : nr * PAGE;
-	source_end = data(FROM + nr);
-	poisoned = NOT_POISONED;
-	side->prepare(c);
-	mprotect(data(FROM + good), (nr - good + 1) * PAGE, PROT_NONE);
-	/* Where all can be read, zeroes are overwritten. */
-	failed = side->run(c, !bad);
-	mprotect(data(FROM + good), (nr - good + 1) * PAGE, PROT_READ | PROT_WRITE);
-	streamed = *side->streamed - streamed;
-	zeroed = *side->zeroed - zeroed;
-	if (failed != bad)
-		return tell(c, bad ? "a page that cannot be read is not told" : "fails");
-	if (early || side->is_used(bad ? TO : FROM) || !side->is_used(bad ? FROM : TO))
-		return tell(c, "the wrong folio can be found, or one that is not whole");
-	if (poisoned != (good < nr ? FROM + good : NOT_POISONED))
-		return tell(c, bad ? "the wrong page is reported" : "reports a page");
-	if (behind)
-		return tell(c, "touches what lies behind the source");
-	if (memcmp(data(0), before, AROUND * PAGE))
-		return tell(c, bad ? "wrong bytes around a page that cannot be read" :
-			       "wrong bytes");
-	/* A folio that cannot be moved is tried twice, but by reclaim. */
-	if (streamed != streams(kernel, c) * !c->pinned * nr * PAGE *
-			(bad && c->path != RECLAIM ? 2 : 1))
-		return tell(c, streamed ? "streams what it must not" :
-			       "does not stream to the lower tier");
-	return !bad && zeroed != !streamed * nr * PAGE ? tell(c, "zeroes what it streams to") : 0;
-}
-
-/* Only the first @good bytes of the source can be read: from none of a huge folio to all. */
-static int check_lines(unsigned int kernel)
-{
-	const struct copy_folio c = { .order = MAX_ORDER, .lower = 1 };
-	unsigned long all = AREA * PAGE;
-	bool bad = false;
-
-	memset(data(TO), 0xa5, all + PAGE);
-	fill_random(data(FROM), all, 1);
-	/* No copy ends behind this. */
-	source_end = data(FROM + 2 * AREA);
-	mprotect(data(FROM + AREA), AREA * PAGE, PROT_NONE);
-	for (unsigned long good = 0; !bad && good <= all; good += LINE) {
-		unsigned long seen = good % PAGE ?: good;
-		unsigned char *from = data(FROM) + all - good, *to = data(TO);
-
-		if (side_of(kernel)->copy_nt(to, from, all) != all - good)
-			return tell(&c, "the wrong number of bytes is left");
-		bad = memcmp(to + good - seen, from + good - seen, seen);
-		for (unsigned long i = 0; i < PAGE; i++)
-			bad |= to[good + i] != 0xa5;
+	c->shift = -good % PAGE;
+	from = data(FROM) + c->shift;
+	memcpy(from, content, size);
+	source_end = from + size;
+	target = data(TO) + c->shift;
+	memset(target - PAGE, 0xa5, size + 2 * PAGE);
+	whole = moved ? size : 0;
+	memset(told, 0, sizeof(told));
+	side_of(kernel)->prepare(c);
+	mprotect(from + good, size - good + PAGE, PROT_NONE);
+	told[FAILED] = side_of(kernel)->run(c, moved);
+	mprotect(from + good, size - good + PAGE, PROT_READ | PROT_WRITE);
+	told[WRONG] = memcmp(from, content, size) || memcmp(target, content, copied) ||
+		      !is_untouched(target - PAGE, PAGE) ||
+		      !is_untouched(target + copied, size - copied + PAGE);
+	for (int i = 0; i < NR_TOLD; i++) {
+		if (told[i] == expected[i])
+			continue;
+		printf("DIFFERS %s order=%u from_lower=%u lower=%u pinned=%u, readable: %lu: "
+		       "%s: %s\n", paths[c->path], c->order, c->from_lower, c->lower, c->pinned,
+		       good, crash_kernel, complaints[i]);
+		same = false;
 	}
-	mprotect(data(FROM + AREA), AREA * PAGE, PROT_READ | PROT_WRITE);
-	return bad ? tell(&c, "wrong bytes around a line that cannot be read") : 0;
+	return same;
 }
 
 static int check_folios(int nr, char **words)
@@ -212,29 +185,33 @@ static int check_folios(int nr, char **words)
 	unsigned long cases = 0;
 	int bad = 0;
 
-	open_folios(AROUND + AREA);
-	before = map_at(0, AROUND * PAGE);
+	open_folios();
+	content = map_at(0, PAGE << MAX_ORDER);
+	fill_random(content, PAGE << MAX_ORDER, 1);
 	crash_context = "folios";
 	for (unsigned int i = 0; i < nr_kernels; i++) {
 		crash_kernel = kernels[i].name;
-		for (unsigned int order = 0; order <= MAX_ORDER; order++)
-			for (unsigned int way = 0; way < 4 * NR_PATHS; way++, cases += 5) {
-				struct copy_folio c = {
-					way / 4, FROM, TO, order, way & 1, way / 2 & 1, 0
-				};
+		for (unsigned int way = 0; way < 8 * NR_PATHS * (MAX_ORDER + 1); way++) {
+			struct copy_folio c = {
+				.path = way / 8 % NR_PATHS,
+				.from = FROM,
+				.to = TO,
+				.order = way / 8 / NR_PATHS,
+				.from_lower = way & 1,
+				.lower = way / 2 & 1,
+				.pinned = way / 4 & 1,
+			};
+			unsigned long good = 0, all = PAGE << c.order;
+			/* What is streamed can be read up to each line. */
+			unsigned long step = is_streamed(i, &c) && c.path == RECLAIM ?
+					     LINE : all / 2;
 
-				bad |= check_folio(i, &c, 1UL << order);
-				bad |= check_folio(i, &c, 0);
-				bad |= check_folio(i, &c, (1UL << order) - 1);
-				bad |= check_folio(i, &c, (1UL << order) / 2);
-				c.pinned = 1;
-				bad |= check_folio(i, &c, 1UL << order);
-			}
-		/* The base has no such routine. */
-		bad |= i && check_lines(i);
+			for (; good <= all && check_folio(i, &c, good); good += step)
+				cases++;
+			bad |= good <= all;
+		}
 	}
-	printf("%lu folios, and one that ends at each line: ", cases);
-	puts(bad ? "some differ" : "every byte as it must be");
+	printf("%lu folios: %s\n", cases, bad ? "some differ" : "every byte as it must be");
 	return bad;
 }
 
@@ -301,10 +278,10 @@ static void time_folios(unsigned int number, unsigned int runner, unsigned int r
 			read_lines(other, row.kib * 1024);
 		start = cpu_time();
 		side->run(&c, row.init);
-		copy[i] = (cpu_time() - start) / AREA;
+		copy[i] = (cpu_time() - start) / (1UL << MAX_ORDER);
 		read[i] = row.kib ? read_lines(other, row.kib * 1024) :
-				    read_lines(data(c.to), AREA * PAGE);
-		if (memcmp(data(c.to), data(c.from), AREA * PAGE))
+				    read_lines(data(c.to), PAGE << MAX_ORDER);
+		if (memcmp(data(c.to), data(c.from), PAGE << MAX_ORDER))
 			die("%s: wrong bytes", crash_kernel);
 	}
 	figures[0] = median(copy, nr);
@@ -332,7 +309,7 @@ static void tell_folios(unsigned int number)
 static int race_folios(int nr, char **words)
 {
 	const char *node = find_setting("node");
-	unsigned long gib = read_within(nr, words, 0, 4, 256, "a race takes GiB:");
+	unsigned long gib = read_within(nr, words, 0, 4, MOST_GIB, "a race takes GiB:");
 	struct race race = {
 		.unit = "ns of CPU time: copy per page of 4 KiB, read per line of 64 bytes",
 		.nr_rows = 2 * NR_PATHS * NR_OTHERS,
@@ -348,7 +325,7 @@ static int race_folios(int nr, char **words)
 	while (gib > 1 && gib * GIB > free_memory() / 4 * 3)
 		gib /= 2;
 	half = gib * GIB / PAGE / 2;
-	open_folios(2 * half);
+	open_folios();
 	if (node) {
 		unsigned long mask = 1UL << read_number(node);
 
@@ -358,16 +335,14 @@ static int race_folios(int nr, char **words)
 	stay_on_cpu();
 	fill_random(data(0), half * PAGE, seed);
 	memset(data(half), 1, half * PAGE);
-	other = aligned_alloc(2 * MIB, LARGEST * 1024);
-	if (!other)
-		die("out of memory for the other data");
+	other = map_at(0, LARGEST * 1024);
 	madvise(other, LARGEST * 1024, MADV_HUGEPAGE);
 	memset(other, 1, LARGEST * 1024);
 	run_race(&race, nr > 2 ? words[2] : NULL);
 	return 0;
 }
 
-static unsigned char *from, *to;
+static unsigned char *to, from[LINE] __attribute__((aligned(LINE)));
 static unsigned long room;		/* bytes to copy to */
 
 /* What a race copies: from the start of a line, 64 bytes from the half of one lie across two. */
@@ -418,10 +393,8 @@ static int race_routines(int nr, char **words)
 
 	room = read_within(nr, words, 0, 256, 65536, "a race takes MiB:") * MIB;
 	to = map_at(0, room);
-	from = map_at(0, LINE);
 	madvise(to, room, MADV_HUGEPAGE);
 	memset(to, 1, room);
-	memset(from, 2, LINE);
 	stay_on_cpu();
 	run_race(&race, nr > 2 ? words[2] : NULL);
 	return 0;

@@ -19,7 +19,6 @@
 #if __has_include("linux/memcpy_nt.h")
 #include <linux/memcpy_nt.h>
 #endif
-#include <asm/cpuid/api.h>
 #include <asm/paravirt.h>
 
 #include "internal.h"
@@ -49,7 +48,7 @@ bool node_is_toptier(int node)
 
 void memory_failure_queue(unsigned long pfn, int flags)
 {
-	replay_poisoned(pfn);
+	replay_tell(POISONED, pfn);
 }
 
 /* Per CPU, as those of ../shim.h */
@@ -70,7 +69,7 @@ void folio_migrate_ksm(struct folio *to, struct folio *from) { }
 void mem_cgroup_migrate(struct folio *from, struct folio *to) { }
 void try_to_unmap_flush(void) { }
 void folio_unlock(struct folio *folio) { __folio_clear_locked(folio); }
-void __folio_put(struct folio *folio) { }
+void __folio_put(struct folio *folio) { replay_tell(FREED, folio_pfn(folio)); }
 void mod_node_page_state(struct pglist_data *pgdat, enum node_stat_item item, long delta) { }
 
 /* Each folio belongs to it, and is in one page table or in none. */
@@ -90,7 +89,7 @@ static void map(struct folio *folio, int by)
 
 void folio_add_lru(struct folio *folio)
 {
-	replay_found(folio_pfn(folio));
+	replay_tell(FOUND, folio_pfn(folio));
 	folio_get(folio);
 }
 
@@ -101,23 +100,20 @@ void try_to_migrate(struct folio *folio, enum ttu_flags flags)
 
 void rmap_walk(struct folio *folio, struct rmap_walk_control *rwc)
 {
-	replay_found(folio_pfn(folio));
+	replay_tell(FOUND, folio_pfn(folio));
 	map(folio, 1);
 }
-
-static unsigned long streamed, zeroed;
 
 #ifdef copy_mc_nt
 /* mm/migrate.o calls this instead: see COPY in harness/link/program.py. */
 unsigned long replay_stream(void *to, const void *from, unsigned int n);
 unsigned long replay_stream(void *to, const void *from, unsigned int n)
 {
-	streamed += n;
+	replay_tell(STREAMED, n);
 	return copy_mc_nt(to, from, n);
 }
 #else
 #define ALLOC_NO_INIT	0
-#define copy_mc_nt	copy_mc_to_kernel
 #endif
 
 /* What is allocated next */
@@ -127,8 +123,10 @@ static bool zeroes;
 struct page *__alloc_pages_noprof(gfp_t gfp, unsigned int order, int nid, nodemask_t *nodemask,
 				  unsigned int alloc_flags)
 {
+	/* What was streamed to the target before, of a copy that failed, does not count. */
+	replay_tell(STREAMED, 0);
 	if (zeroes && !(alloc_flags & ALLOC_NO_INIT)) {
-		zeroed += PAGE_SIZE << order;
+		replay_tell(ZEROED, PAGE_SIZE << order);
 		clear_pages(page_address(free_page), 1U << order);
 	}
 	set_page_count(free_page, 1);
@@ -143,10 +141,6 @@ struct folio *__folio_alloc_noprof(gfp_t gfp, unsigned int order, int nid, nodem
 static void place(void *pfn0)
 {
 	vmemmap_base = (unsigned long)pfn0;
-	page_offset_base = COPY_DATA;
-	/* Whether the CPU copies fast with REP MOVSB */
-	if (native_cpuid_ebx(7) & BIT(X86_FEATURE_ERMS % 32))
-		set_cpu_cap(&boot_cpu_data, X86_FEATURE_ERMS);
 }
 
 static void make_folio(unsigned long pfn, unsigned int order, int node)
@@ -171,18 +165,12 @@ static void prepare(const struct copy_folio *c)
 {
 	struct folio *from = page_folio(pfn_to_page(c->from));
 
+	page_offset_base = COPY_DATA + c->shift;
 	make_folio(c->from, c->order, c->from_lower);
 	make_folio(c->to, c->order, c->lower);
 	from->mapping = (void *)&anon_vma + FOLIO_MAPPING_ANON;
 	map(from, 1);
 	folio_ref_add(from, c->pinned);
-}
-
-static bool is_used(unsigned long pfn)
-{
-	struct folio *folio = page_folio(pfn_to_page(pfn));
-
-	return folio_mapped(folio) || folio_ref_count(folio);
 }
 
 /* As alloc_migration_target_by_mpol() */
@@ -215,15 +203,8 @@ static int run(const struct copy_folio *c, bool init_on_alloc)
 			     NULL);
 }
 
-static unsigned long copy_nt(void *to, const void *from, unsigned int n)
-{
-	return copy_mc_nt(to, from, n);
-}
-
 static const struct replay_layout layout = {
 	.page_struct_size = sizeof(struct page),
-	.page_shift = PAGE_SHIFT,
-	.nr_cpus = NR_CPUS,
 	.has_mask = compound_info_has_mask,
 };
 
@@ -237,8 +218,4 @@ struct copy_side replay_side = {
 	.copy_64 = copy_64,
 	.prepare = prepare,
 	.run = run,
-	.is_used = is_used,
-	.copy_nt = copy_nt,
-	.streamed = &streamed,
-	.zeroed = &zeroed,
 };
