@@ -4,13 +4,14 @@
 import os
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
 from harness.core import command, folders, options
 from harness.kernel import export, source
-from support import Builder
+from support import Builder, start_all
 
 sys.dont_write_bytecode = True
 
@@ -24,6 +25,15 @@ def builder() -> Iterator[Builder]:
     found = options.read_options({**os.environ, "ARCH": "", "CONFIG": ""})
     with folders.lock_build(found.build):
         yield Builder(found)
+
+
+@pytest.fixture(scope="module")
+def mutants(builder: Builder, request: pytest.FixtureRequest) -> dict[str, "Future[Path]"]:
+    """PROGRAM of a module, with each of its FAULTS that its test_fault_is_found asks for."""
+    program, faults = request.module.PROGRAM, request.module.FAULTS
+    return start_all(
+        request, "test_fault_is_found", lambda name: builder.mutant(program, name, faults[name])
+    )
 
 
 @pytest.fixture

@@ -12,26 +12,17 @@ from harness.link.disassembly import find_undrained
 from harness.link.program import COPY
 from harness.link.race import RACES, run_races
 from report.rows import format_samples
-from support import Builder, choose, fail_if, read_faults, replay, start_all
+from support import Builder, choose, fail_if, read_faults, replay
 
-FAULTS = read_faults("copy")
+PROGRAM, FAULTS = COPY, read_faults("copy")
 # The others run in make test-all only.
 SHORT = (
     *("streams-where-no-node-is-named", "found-after-a-failure", "plain-fixup"),
-    "prefetches-past-the-source",
+    *("prefetches-past-the-source", "traps-with-erms", "traps-with-smap"),
 )
 # The bytes are right, and SFENCE is missing on a way that streams.
 DISASSEMBLED = [name for name, fault in FAULTS.items() if fault["says"].startswith("MOVNTI")]
 FOUND = [name for name in FAULTS if name not in DISASSEMBLED]
-# What the kernels' code has alternatives for, and the program applies.
-FEATURES = ("ERMS", "FSRM")
-CALL = "\tret = copy_mc_movnti(dst, src, len);\n"
-
-
-def list_features() -> list[str]:
-    """Return the features that this CPU has."""
-    flags = Path("/proc/cpuinfo").read_text().partition("\nflags")[2].partition("\n")[0].split()
-    return [name for name in FEATURES if name.lower() in flags]
 
 
 @pytest.mark.parametrize("name", choose(COPY.configs, ("debian",)))
@@ -43,13 +34,15 @@ def test_every_byte(builder: Builder, name: str) -> None:
 
 
 def test_race(builder: Builder, tmp_path: Path) -> None:
-    made = builder.program(COPY)
+    made, flags = builder.program(COPY), Path("/proc/cpuinfo").read_text().split()
+    # What the kernels' code has alternatives for, and the program applies
+    features = {name for name in ("ERMS", "FSRM") if name.lower() in flags}
     for words, runners in (
         ("race 8 1", ["memcpy", "memcpy_nt"]),
         ("demote 1 1", ["base", "series"]),
     ):
         samples = run_races(made, [words], 1, tmp_path)
-        assert {*samples["alternatives"].split(", ")} == {*list_features()}
+        assert {*samples["alternatives"].split(", ")} == features
         for result in samples["results"]:
             [one] = result["runs"]
             figures = [what for what in ("samples", "copy", "read") if what in one]
@@ -57,17 +50,6 @@ def test_race(builder: Builder, tmp_path: Path) -> None:
                 assert [*one[what]] == runners
                 assert all(min(times) > 0 for times in one[what].values())
         assert "the hypervisor took at most" in format_samples(samples)
-
-
-@pytest.mark.parametrize("feature", ["ERMS", "SMAP"])
-def test_alternative_runs_where_it_may(builder: Builder, feature: str) -> None:
-    trap = f'alternative("", "ud2", X86_FEATURE_{feature});'
-    fault = {"file": "arch/x86/lib/copy_mc.c", "edits": [[CALL, f"\t{trap}\n{CALL}"]]}
-    done = replay(builder.mutant(COPY, feature, fault), "folios")
-    if feature in list_features():
-        assert done.returncode == 3 and "the code of series hit BUG()" in done.stderr
-    else:
-        assert not done.returncode, done
 
 
 def test_copies_are_drained(builder: Builder) -> None:
@@ -79,13 +61,6 @@ def test_copies_are_drained(builder: Builder) -> None:
 def test_fault_is_disassembled(builder: Builder, name: str) -> None:
     fault = FAULTS[name]
     assert find_undrained(builder.mutated(COPY, name, fault), "migrate_folio") == fault["says"]
-
-
-@pytest.fixture(scope="module")
-def mutants(builder: Builder, request: pytest.FixtureRequest) -> dict[str, "Future[Path]"]:
-    return start_all(
-        request, "test_fault_is_found", lambda name: builder.mutant(COPY, name, FAULTS[name])
-    )
 
 
 @pytest.mark.parametrize("name", choose(FOUND, SHORT))

@@ -18,9 +18,9 @@ from harness.link.disassembly import CHUNK, find_loads, find_undrained
 from harness.link.program import ALONE, CONFIGS, MAIN, MEMMAP
 from harness.link.race import RACES, run_races
 from report.rows import PARTS, format_samples
-from support import Builder, choose, compare, compare_all, read_faults, replay, start_all
+from support import Builder, choose, compare, compare_all, read_faults, replay
 
-FAULTS = read_faults("memmap")
+PROGRAM, FAULTS = MEMMAP, read_faults("memmap")
 # What each configuration is there for: bytes of struct page, and what compound_info holds.
 LAYOUT = dict.fromkeys(("pointer", "pageblock", "arm64"), (64, "pointer"))
 LAYOUT["page80"] = (80, "pointer")
@@ -170,13 +170,6 @@ def check_thread_fault(made: Path, name: str, fault: Any) -> None:
     assert done.returncode and re.search(fault["says"], done.stdout + done.stderr)
     # One thread runs one chunk, in which the fault does not show.
     assert not replay(made, "check", "fill", "300").returncode
-
-
-@pytest.fixture(scope="module")
-def mutants(builder: Builder, request: pytest.FixtureRequest) -> dict[str, "Future[Path]"]:
-    return start_all(
-        request, "test_fault_is_found", lambda name: builder.mutant(MEMMAP, name, FAULTS[name])
-    )
 
 
 @pytest.mark.parametrize("name", choose(FOUND, QUICK))
