@@ -100,7 +100,7 @@ RACES = (
         peer=True,
     ),
     # MiB to copy to; GiB of folios.
-    Race("copy", COPY, (), ("race 256 3",), peer=True),
+    Race("copy", COPY, (), ("race 256 3",)),
     Race("demotion", COPY, ("folios",), ("demote 4 3",)),
 )
 

@@ -352,9 +352,7 @@ static const unsigned long shifts[] = { 0, 8, LINE / 2 }, distances[] = { 64, 12
 
 static const char *name_routine(unsigned int kernel)
 {
-	static const char *const names[] = { "memcpy", "memcpy_nt", "peer" };
-
-	return names[kernel];
+	return kernel ? "memcpy_nt" : "memcpy";
 }
 
 static void time_copies(unsigned int row, unsigned int runner, unsigned int round, double *figures)
