@@ -344,10 +344,10 @@ static void free_ram(const struct memmap_case *c)
 	}
 	/* The allocator may look at what is behind the end. */
 	for (pfn = c->ram_pfn; pfn < ALIGN(end_pfn, MAX_ORDER_NR_PAGES); pfn++) {
-		bool is_far = c->scattered && pfn >= far;
+		bool is_far = pfn - far < far_pages;
 
-		__init_single_page(pfn_to_page(pfn), pfn, is_far ? FAR_ZONE : ZONE_NORMAL,
-				   is_far ? FAR_NODE : 0);
+		__init_single_page(pfn_to_page(pfn), pfn, is_far && c->scattered ? FAR_ZONE :
+				   ZONE_NORMAL, is_far ? FAR_NODE : 0);
 	}
 	for (pfn = c->ram_pfn; pfn < end_pfn; pfn += 1UL << order) {
 		bool in_pieces = c->scattered && pfn < far;
