@@ -34,6 +34,7 @@ struct replay_layout {
 	unsigned int can_check;		/* check_pages can be switched on */
 	/* Whether compound_info holds a mask. */
 	bool (*has_mask)(void);
+	unsigned int marks_tables;	/* page tables that IOMMUs may walk are freed later */
 	void *init_on_alloc;		/* its static key, where there is an allocator */
 };
 

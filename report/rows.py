@@ -4,7 +4,8 @@
 A row of the program memmap has a name, such as bind:64:o9:ram, and of each is told a FIGURE:
 
     base            what it took the base
-    peer@v11        the same of the peer in the file v11 of STEPS_V11, other steps in STEPS
+    peer@v11        the same of the peer in the file v11 of STEPS_V11; those of vmemmap are in
+                    STEPS_VMEMMAP, other steps in STEPS
     base/series     their ratio
     unmap:base      ms of a part of a bind, or what was counted in it
     A>B             both, with an arrow between them
@@ -50,6 +51,7 @@ NEWEST = "Zen 4"
 PATHS = ("reclaim", "move_pages", "mbind", "offline")
 # The series up to a patch, as the peer of base and series.
 STEPS = "2026-11-27-zen-3-steps"
+STEPS_VMEMMAP = "2026-11-28-zen-4-vmemmap"
 # As the peer: v11, and v11 with on-v11.
 STEPS_V11 = "2026-11-28-granite-rapids-v11"
 # Reserved memory, by who has it, and beside it deferred memory.
@@ -153,9 +155,11 @@ SHOWN = {
 def find(row: str, step: str = "", cpu: str = NEWEST, *, plain: bool = False) -> Result | None:
     """Return the result of a row, with the CPU as it boots or with plain returns.
 
-    It is that of a CPU's record, or of a file of STEPS or STEPS_V11.
+    It is that of a CPU's record, or of a file of a folder with steps.
     """
-    folder = STEPS_V11 if "v11" in step else STEPS
+    folder = STEPS
+    if step.startswith(("v11", "vmemmap")):
+        folder = STEPS_V11 if step.startswith("v11") else STEPS_VMEMMAP
     results = read_samples(folder, step)["results"] if step else load(cpu)
     return pick([one for one in results if (one["returns"] == "plain") == plain], row=row)
 
@@ -222,15 +226,15 @@ def make_grid(
 
 
 def make_pairs(
-    head: str, rows: Mapping[str, str], figures: str, labels: Sequence[str], cpu: str = NEWEST
+    head: str, rows: Mapping[str, str], figures: str, labels: Sequence[str], step: str = ""
 ) -> list[Row]:
     """Return a table with two lines for each row, of base and series, and at last their ratio."""
     made: list[Row] = [head.split("|")]
     for name, row in rows.items():
         for label, runner in zip(labels, ("base", "series"), strict=True):
-            cells = (tell_figure(row, f"{figure}:{runner}", cpu=cpu) for figure in figures.split())
+            cells = (tell_figure(row, f"{figure}:{runner}{step}") for figure in figures.split())
             first = runner == "base"
-            ratio = "" if first else tell_figure(row, "base/series", cpu=cpu)
+            ratio = "" if first else tell_figure(row, f"base/series{step}")
             made.append((name * first, label, *cells, ratio))
     return made
 

@@ -317,6 +317,15 @@ static void count_early(void)
 	start_early();
 }
 
+#ifdef CONFIG_ASYNC_KERNEL_PGTABLE_FREE
+/* A kernel does so a little later, when IOMMUs have forgotten the table. */
+void pagetable_free_kernel(struct ptdesc *table)
+{
+	counts.marked++;
+	__pagetable_free(table);
+}
+#endif
+
 /* What a kernel calls for each section in place of vmemmap_free(); see harness/link/program.py. */
 void replay_vmemmap_free(unsigned long start, unsigned long end, struct vmem_altmap *altmap);
 void replay_vmemmap_free(unsigned long start, unsigned long end, struct vmem_altmap *altmap)

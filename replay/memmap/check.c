@@ -86,11 +86,12 @@ static bool run_bind(unsigned int kernel, const struct memmap_case *c)
 	static unsigned long base_flushes, base_lost;
 	struct memmap_counts before, mapped, after;
 	unsigned long flushes, lost;
-	bool bad = false;
+	bool bad = false, mapped_all;
 
 	memset(__start_dataonce, 0, __stop_dataonce - __start_dataonce);
 	side->count(&before);
-	if (side->run(c, PART_MAP)) {
+	mapped_all = side->run(c, PART_MAP);
+	if (mapped_all) {
 		side->run(c, PART_MOVE);
 		side->run(c, PART_FILL);
 	}
@@ -117,6 +118,11 @@ static bool run_bind(unsigned int kernel, const struct memmap_case *c)
 	/* What unmaps like the base, such as v11 with increments, frees as early. */
 	if (after.early && (after.early != base.early || after.flushes != base.flushes))
 		bad |= found(kernel, "pages freed before they were unmapped", after.early);
+	/* Each whole section of a deduplicated memmap has a page table. */
+	if (layout->marks_tables && mapped_all && 1UL << c->order > layout->dedup_pages &&
+	    !c->altmap && !c->early && !after.early &&
+	    after.marked + 1 < c->nr_pages / layout->pages_per_section)
+		bad |= found(kernel, "page tables not kept from IOMMUs", c->nr_pages);
 	if (after.held > MOST_HELD)
 		bad |= found(kernel, "pages held for one flush", after.held);
 	return !bad;

@@ -133,6 +133,7 @@ struct memmap_counts {
 	unsigned long early;
 	/* Pages that were held at once until a flush, and were freed before the last one. */
 	unsigned long held, freed;
+	unsigned long marked;		/* page tables freed when no IOMMU can walk them any more */
 	/* So often LRU caches were disabled: a grace period, and work on each CPU that has one. */
 	unsigned long lru_disabled;
 };

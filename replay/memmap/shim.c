@@ -401,6 +401,7 @@ static const struct replay_layout layout = {
 	.can_trace = IS_ENABLED(CONFIG_DEBUG_PAGE_REF),
 	.can_check = !IS_ENABLED(CONFIG_JUMP_LABEL),
 	.has_mask = compound_info_has_mask,
+	.marks_tables = IS_ENABLED(CONFIG_ASYNC_KERNEL_PGTABLE_FREE),
 #ifdef WITH_ALLOCATOR
 	.init_on_alloc = &init_on_alloc,
 #endif
