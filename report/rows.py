@@ -115,6 +115,7 @@ def name_what(result: Result) -> str:
     told = NAMES[result["what"]] + OWNERS[result.get("owner", "memblock")]
     if "block_mib" in result:
         told += f", blocks of {result['block_mib']} MiB{', half used' * result.get('used', 0)}"
+        told += ", behind a gap" * result.get("gap", 0)
     if "order" in result:
         order = int(result["order"])
         device = {0: "fsdax", 9: "device-dax, 2 MiB", 18: "device-dax, 1 GiB"}

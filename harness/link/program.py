@@ -403,6 +403,8 @@ MEMMAP = Program(
         MAIN: (
             # What the kernel calls to split a range among threads, and what it calls instead.
             "--redefine-sym=padata_do_multithreaded=replay_do_multithreaded",
+            # It counts the pageblocks that are looked at for holes.
+            "--redefine-sym=__pageblock_pfn_to_page=replay_pageblock_pfn_to_page",
             # Its address is taken, so the compiler keeps its calling convention.
             "--globalize-symbol=deferred_init_memmap",
         ),

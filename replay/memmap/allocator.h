@@ -190,6 +190,16 @@ int __lockfunc _raw_spin_trylock(raw_spinlock_t *lock)
 	return !atomic_cmpxchg_acquire(&lock->raw_lock.val, 0, _Q_LOCKED_VAL);
 }
 
+/* What a kernel calls in place of __pageblock_pfn_to_page(); see harness/link/program.py. */
+struct page *replay_pageblock_pfn_to_page(unsigned long pfn, unsigned long end_pfn,
+					  struct zone *zone);
+struct page *replay_pageblock_pfn_to_page(unsigned long pfn, unsigned long end_pfn,
+					  struct zone *zone)
+{
+	counts.walked++;
+	return __pageblock_pfn_to_page(pfn, end_pfn, zone);
+}
+
 /* Events of the CPU: a per-CPU variable, without its address space. */
 static struct vm_event_state *events(void)
 {

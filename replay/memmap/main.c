@@ -16,6 +16,7 @@ const char usage[] =
 "       m512    MiB instead of GiB                keep    init_on_alloc=0\n"
 "       b128    MiB of a memory block             t2      threads, by wall clock\n"
 "       used    half of what goes offline is movable memory in use\n"
+"       gap     half is boot memory, and the rest goes offline behind a missing block\n"
 "       cma     reserved memory is an area of CMA, and activated    kho     it was preserved\n"
 "SETTING is\n"
 "       returns=plain|jump|safe  how functions return; else as this CPU's kernel does\n"

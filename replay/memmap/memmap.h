@@ -136,6 +136,7 @@ struct memmap_counts {
 	unsigned long marked;		/* page tables freed when no IOMMU can walk them any more */
 	/* So often LRU caches were disabled: a grace period, and work on each CPU that has one. */
 	unsigned long lru_disabled;
+	unsigned long walked;		/* pageblocks, to see whether the zone is contiguous */
 };
 
 /* One kernel. */

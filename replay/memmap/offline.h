@@ -380,15 +380,18 @@ static void run_steps(const struct memmap_case *c, struct zone *zone)
 
 static void run_offline(const struct memmap_case *c, struct zone *zone)
 {
-	unsigned long pfn;
+	unsigned long first = c->start_pfn + c->early_pages + c->gap_pages;
+	unsigned long pfn, nr_pages = c->start_pfn + c->nr_pages - first;
 
 	if (c->nr_steps) {
 		run_steps(c, zone);
 		return;
 	}
-	for (pfn = c->start_pfn; pfn < c->start_pfn + c->nr_pages; pfn += c->block_pages) {
+	for (pfn = 0; pfn < nr_pages; pfn += c->block_pages) {
 		beside.tries = 0;
-		if (offline_block(c, zone, pfn))
+		/* Behind a gap: from the end, so that the zone shrinks with each block. */
+		if (offline_block(c, zone, c->gap_pages ? first + nr_pages - c->block_pages - pfn :
+							  first + pfn))
 			warn_trap();
 	}
 }
@@ -397,6 +400,8 @@ static void run_offline(const struct memmap_case *c, struct zone *zone)
 static void prepare_offline(const struct memmap_case *c, struct zone *zone)
 {
 	unsigned long pfn, end_pfn = c->start_pfn + c->early_pages;
+	unsigned long first = end_pfn + c->gap_pages;
+	unsigned long nr_pages = c->start_pfn + c->nr_pages - first;
 
 	zone->present_pages = 0;
 	zone->present_early_pages = 0;
@@ -419,9 +424,9 @@ static void prepare_offline(const struct memmap_case *c, struct zone *zone)
 	if (c->nr_steps)
 		return;
 	/* Not by blocks: that takes long in one of the kernels. */
-	if (online_pages(c->start_pfn, c->nr_pages, zone, NULL))
+	if (online_pages(first, nr_pages, zone, NULL))
 		warn_trap();
 	if (c->used)
-		use_pages(zone, c->start_pfn, c->start_pfn + c->nr_pages, c->used, 4, false);
+		use_pages(zone, first, first + nr_pages, c->used, 4, false);
 }
 #endif

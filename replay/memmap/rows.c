@@ -110,7 +110,7 @@ static void add_row(const char *text)
 	unsigned long mib, block = block_mib(), order = 0, room = free_memory() / 4 * 3, need;
 	char words[sizeof(row->text)], *word, *end;
 	unsigned long asked;
-	bool keep = false, ram = false, used = false;
+	bool keep = false, ram = false, used = false, gap = false;
 	enum memmap_owner owner = OWNER_MEMBLOCK;
 	enum memmap_what what;
 
@@ -133,6 +133,8 @@ static void add_row(const char *text)
 			keep = true;
 		else if (!strcmp(word, "used"))
 			used = true;
+		else if (!strcmp(word, "gap") && what == WHAT_OFFLINE)
+			gap = true;
 		else if (!strcmp(word, "cma") && what == WHAT_RESERVED)
 			owner = OWNER_CMA;
 		else if (!strcmp(word, "kho") && what == WHAT_RESERVED)
@@ -165,6 +167,10 @@ static void add_row(const char *text)
 		row->c.nr_pages -= row->c.nr_pages % row->c.block_pages;
 		row->written = row->c.nr_pages;
 		row->c.used = used ? USE_MOVABLE : USE_NOTHING;
+		/* The first half is boot memory, and a block is missing behind it. */
+		row->c.gap_pages = gap ? row->c.block_pages : 0;
+		row->c.early_pages = gap ? row->c.nr_pages / row->c.block_pages / 2 *
+					   row->c.block_pages : 0;
 	}
 	if (what == WHAT_RESERVED) {
 		row->c.owner = owner;
@@ -293,15 +299,15 @@ static void write_row(FILE *json, unsigned int number)
 	if (c->what == WHAT_RESERVED)
 		fprintf(json, "\"owner\": \"%s\", ", owners[c->owner]);
 	if (c->block_pages)
-		fprintf(json, "\"block_mib\": %lu, \"used\": %u, ",
-			(c->block_pages << layout->page_shift) / MIB, !!c->used);
+		fprintf(json, "\"block_mib\": %lu, \"used\": %u, \"gap\": %u, ",
+			(c->block_pages << layout->page_shift) / MIB, !!c->used, !!c->gap_pages);
 	for (unsigned int i = 0; i < nr_kernels && c->what == WHAT_BIND; i++)
 		fprintf(json, "\"%s\": {\"flushes\": %lu, \"locks\": %lu, \"allocated\": %lu}, ",
 			kernels[i].name, row->counts[i].flushes, row->counts[i].locks,
 			row->counts[i].allocated);
 	for (unsigned int i = 0; i < nr_kernels && c->what >= WHAT_OFFLINE; i++)
-		fprintf(json, "\"%s\": {\"lru_disabled\": %lu}, ", kernels[i].name,
-			row->counts[i].lru_disabled);
+		fprintf(json, "\"%s\": {\"lru_disabled\": %lu, \"walked\": %lu}, ", kernels[i].name,
+			row->counts[i].lru_disabled, row->counts[i].walked);
 }
 
 /* In the words of who waits for it */
@@ -320,9 +326,9 @@ static void describe_row(const struct row *row, char *text, size_t size)
 	char more[64] = "";
 
 	if (c->block_pages)
-		snprintf(more, sizeof(more), ", blocks of %lu MiB%s",
+		snprintf(more, sizeof(more), ", blocks of %lu MiB%s%s",
 			 (c->block_pages << layout->page_shift) / MIB,
-			 c->used ? ", half used" : "");
+			 c->used ? ", half used" : "", c->gap_pages ? ", behind a gap" : "");
 	else if (c->what == WHAT_RESERVED && c->owner)
 		snprintf(more, sizeof(more), ", %s %s",
 			 c->owner == OWNER_CMA ? "of" : "preserved by", owners[c->owner]);

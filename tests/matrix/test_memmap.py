@@ -58,7 +58,7 @@ COMPILERS = ("gcc-12", "gcc-13", "gcc-14", "gcc-15")
 RACED = (
     "fill:1,fill:1:o9:ram,bind:1:ram,bind:1:o9:ram,"
     "deferred:1,reserved:1,reserved:1:cma,reserved:1:kho,online:1:b128,offline:1:b128,"
-    "plug:1:b128,unplug:1:b128,unplug:1:b128:used"
+    "plug:1:b128,unplug:1:b128,unplug:1:b128:used,offline:1:b128:gap"
 )
 
 
@@ -272,6 +272,10 @@ def test_race(builder: Builder, tmp_path: Path) -> None:
     for row, calls in (("offline:1:b128", 0), ("unplug:1:b128", 0), ("unplug:1:b128:used", 8)):
         [one] = results[row]["runs"]
         assert [one[kernel]["lru_disabled"] for kernel in ("base", "series")] == [8, calls]
+    # Three blocks of 64 pageblocks go offline behind four of boot memory and a hole. All but the
+    # last leave the hole, where the base's walks end, and the series looks first, after one walk.
+    [one] = results["offline:1:b128:gap"]["runs"]
+    assert [one[kernel]["walked"] for kernel in ("base", "series")] == [770, 2]
     [one] = results["bind:1:ram"]["runs"]
     parts = zip(*(one[part]["series"] for part in PARTS), strict=True)
     assert one["samples"]["series"] == pytest.approx([sum(part) for part in parts], rel=1e-3)
