@@ -402,20 +402,28 @@ static void empty_sections(const struct memmap_case *c)
 	}
 }
 
-/* The base's has one argument less. */
-static int any_add_section(int nid, unsigned long pfn, unsigned long nr_pages,
-			   struct vmem_altmap *altmap, struct dev_pagemap *pgmap, bool comes_online)
-{
-	int (*add)(int nid, unsigned long pfn, unsigned long nr_pages, struct vmem_altmap *altmap,
-		   struct dev_pagemap *pgmap, bool comes_online) = (void *)sparse_add_section;
+/* The base's takes an altmap and a pgmap, the series' parameters that have both. */
+#define TAKES_PARAMS							\
+	__builtin_types_compatible_p(typeof(sparse_add_section) *,	\
+				     int (*)(int, unsigned long, unsigned long,	\
+					     const struct mhp_params *))
 
-	return add(nid, pfn, nr_pages, altmap, pgmap, comes_online);
+static int any_add_section(int nid, unsigned long pfn, unsigned long nr_pages, const void *first,
+			   struct dev_pagemap *pgmap)
+{
+	int (*add)(int nid, unsigned long pfn, unsigned long nr_pages, const void *first,
+		   struct dev_pagemap *pgmap) = (void *)sparse_add_section;
+
+	return add(nid, pfn, nr_pages, first, pgmap);
 }
 
 static int add_section(unsigned long pfn, unsigned long nr_pages, struct vmem_altmap *altmap,
 		       struct dev_pagemap *pgmap)
 {
-	return any_add_section(0, pfn, nr_pages, altmap, pgmap, false);
+	const struct mhp_params params = { .altmap = altmap, .pgmap = pgmap };
+
+	return any_add_section(0, pfn, nr_pages, TAKES_PARAMS ? (const void *)&params : altmap,
+			       pgmap);
 }
 
 static void prepare_bind(const struct memmap_case *c)

@@ -32,12 +32,12 @@ unsigned long init_memory_mapping(unsigned long start, unsigned long end, pgprot
 }
 
 /* What a kernel calls in place of sparse_add_section(); see harness/link/program.py. */
-int replay_add_section(int nid, unsigned long pfn, unsigned long nr_pages,
-		       struct vmem_altmap *altmap, struct dev_pagemap *pgmap, bool comes_online);
-int replay_add_section(int nid, unsigned long pfn, unsigned long nr_pages,
-		       struct vmem_altmap *altmap, struct dev_pagemap *pgmap, bool comes_online)
+int replay_add_section(int nid, unsigned long pfn, unsigned long nr_pages, const void *first,
+		       struct dev_pagemap *pgmap);
+int replay_add_section(int nid, unsigned long pfn, unsigned long nr_pages, const void *first,
+		       struct dev_pagemap *pgmap)
 {
-	int error = any_add_section(nid, pfn, nr_pages, altmap, pgmap, comes_online);
+	int error = any_add_section(nid, pfn, nr_pages, first, pgmap);
 	unsigned long addr = (unsigned long)pfn_to_page(pfn);
 	unsigned long end = (unsigned long)pfn_to_page(pfn + nr_pages);
 
