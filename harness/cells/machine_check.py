@@ -2,7 +2,7 @@
 """Machine checks in the copy of a huge page, raised by QEMU at the load of a line.
 
 QEMU's debugger stub stops the guest when the first word of the line was loaded, and QEMU's monitor
-raises a machine check, which the CPU then takes at the load of the second word. It has the registers
+raises a machine check, which the CPU then takes at the load of the second one. It has the registers
 of a check, but no memory is poisoned.
 """
 

@@ -36,7 +36,7 @@ struct copy_side {
 /* What a move does: a pfn, or a number of bytes */
 enum copy_event { POISONED, FOUND, FREED, STREAMED, ZEROED, NR_EVENTS };
 
-/* Called by the kernel's half: that page cannot be read, others can find that folio from now on... */
+/* Called by the kernel's half: that page cannot be read, others can find that folio from now on. */
 void replay_tell(enum copy_event event, unsigned long what);
 
 #endif

@@ -201,17 +201,18 @@ static int check_folios(int nr, char **words)
 				.lower = way / 2 & 1,
 				.pinned = way / 4 & 1,
 			};
-			unsigned long good = 0, all = PAGE << c.order;
-			/* What is streamed can be read up to each line. */
-			unsigned long step = is_streamed(i, &c) && c.path == RECLAIM ?
-					     LINE : all / 2;
+			unsigned long good = 0, all = PAGE << c.order, step = all / 2;
 
+			/* What is streamed can be read up to each line. */
+			if (is_streamed(i, &c) && c.path == RECLAIM)
+				step = LINE;
 			for (; good <= all && check_folio(i, &c, good); good += step)
 				cases++;
 			bad |= good <= all;
 		}
 	}
-	printf("%lu folios: %s\n", cases, bad ? "some differ" : "every byte as it must be");
+	printf("%lu folios: ", cases);
+	puts(bad ? "some differ" : "every byte as it must be");
 	return bad;
 }
 
