@@ -68,7 +68,7 @@ REACHED = {
     "reserved-memmap": ("rppt@kernel.org",),
     "parallel-memmap": ("daniel.m.jordan@oracle.com", "linux-crypto@vger.kernel.org"),
     "hotplug-memmap": ("david@kernel.org",),
-    "hotplug-blocks": ("david@kernel.org",),
+    "hotplug-blocks": ("david@kernel.org", "kexec@lists.infradead.org"),
     "demotion": ("x86@kernel.org", "linux-hardening@vger.kernel.org"),
     "vmemmap": ("x86@kernel.org", "nvdimm@lists.linux.dev", "linux-fsdevel@vger.kernel.org"),
 }
