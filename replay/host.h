@@ -109,6 +109,9 @@ void read_value(const char *path, const char *key, char *value, size_t size);
 unsigned long free_memory(void);
 double median(double *values, unsigned int n);
 
+/* Members of JSON, from what the program was linked; generated then. */
+extern const char program_facts[];
+
 /* race.c: the runners take turns; the samples become JSON */
 #define MAX_FIGURES	4
 
@@ -124,10 +127,13 @@ struct race {
 	void (*write_row)(FILE *json, unsigned int row);
 	void (*time_one)(unsigned int row, unsigned int runner, unsigned int round,
 			 double *figures);
-	/* Last, for the user; may be NULL. */
+	/* Last, for the user; may be NULL, and add rows to the end of the race. */
 	void (*tell_row)(unsigned int row);
 };
 
+/* The path of a file for samples: "-" is stdout, and what else is told goes to stderr then. */
+const char *name_samples(const char *file);
+#define NOWHERE		"/dev/null"
 /* @path: the file for the samples; NULL: stdout */
 void run_race(const struct race *race, const char *path);
 /* Of the row that ran last: the median of a runner's times, and that of the ratios of two */

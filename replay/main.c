@@ -49,6 +49,15 @@ unsigned long read_within(int nr, char **words, int which, unsigned long missing
 	return n;
 }
 
+static int print_version(void)
+{
+	size_t length = strlen(program_facts);
+
+	/* Each has a comma behind it. */
+	printf("{%.*s}\n", length > 2 ? (int)length - 2 : 0, program_facts);
+	return 0;
+}
+
 static int print_info(void)
 {
 	printf("struct page of %u bytes, compound_info is a %s%s%s\nkernels:",
@@ -65,6 +74,10 @@ int main(int argc, char **argv)
 {
 	int nr;
 
+	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
+		return fputs(usage, stdout) < 0;
+	if (argc == 2 && !strcmp(argv[1], "--version"))
+		return print_version();
 	catch_crashes();
 	find_kernels();
 	settings = argv + 1;

@@ -12,9 +12,6 @@
 
 #include "host.h"
 
-/* Members of JSON, from what the program was linked; generated then. */
-extern const char program_facts[];
-
 static const struct race *race;
 static unsigned int nr_figures;	/* of the row */
 static double *samples;		/* of the row: [round][runner][figure] */
@@ -143,6 +140,17 @@ static void run_row(FILE *json, unsigned int row)
 		(double)(after[0] - before[0]) / (after[1] - before[1] ?: 1));
 	for (unsigned int i = 0; i < nr_figures; i++)
 		write_samples(json, i);
+}
+
+const char *name_samples(const char *file)
+{
+	static char path[32];
+
+	if (strcmp(file, "-"))
+		return file;
+	snprintf(path, sizeof(path), "/dev/fd/%d", dup(STDOUT_FILENO));
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	return path;
 }
 
 void run_race(const struct race *wanted, const char *path)

@@ -6,10 +6,14 @@
 
 const char usage[] =
 "usage: memmap [SETTING...] [COMMAND]\n"
-"       memmap                                without a command: compare, race, print a table\n"
+"       memmap estimate [--for SIZE] [--json FILE]  the seconds that memory of this machine, or of\n"
+"                                             SIZE such as 2T or 512G, takes here, in a minute\n"
+"       memmap [--json FILE]                  without a command: compare, race, print a table\n"
 "       memmap check [WHAT [CASES [SEED [FIRST]]]]  compare the kernels byte for byte\n"
 "       memmap race ROWS [ROUNDS [JSON]]      time them; the samples go to the file JSON\n"
 "       memmap info                           the kernels and their struct page\n"
+"       memmap --help, memmap --version       this text; from what the program was built\n"
+"FILE gets the samples; - is stdout.\n"
 "WHAT is fill, bind, deferred, reserved, online, offline, plug or unplug; else all are compared.\n"
 "ROWS is a list such as bind:64:o9:ram,online:256:b128 of WHAT, GiB, and\n"
 "       o9      order of a device's pages         ram     its memmap is not on the device\n"
@@ -119,5 +123,7 @@ unsigned long prepare_case(unsigned int kernel, const struct memmap_case *c, uns
 const struct command commands[] = {
 	{ "check", 4, check_all },
 	{ "race", 3, race_rows },
+	{ "estimate", 4, estimate },
+	{ "--json", 1, compare_and_race },
 	{ }
 };

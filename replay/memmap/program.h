@@ -31,7 +31,23 @@ unsigned long prepare_case(unsigned int kernel, const struct memmap_case *c, uns
 /* check.c */
 int check_all(int nr, char **words);
 /* rows.c */
+#define NR_PLACES	8	/* of the stack in a cache line, one for each round */
 int race_rows(int nr, char **words);
+int compare_and_race(int nr, char **words);	/* to which file the samples go, if any */
+/* Adds such as bind:64:o9:ram; the first has number 0. It runs smaller if memory is scarce. */
+void add_row(const char *text);
+/* Races what was added: the base, the series and more; samples go to @path. */
+void run_rows(unsigned int rounds, const char *path, unsigned int nr_runners,
+	      void (*tell)(unsigned int number));
+/* MiB of a memory block: as on this machine, or else as on most */
+unsigned long block_mib(void);
+unsigned long row_mib(unsigned int number);
+/* In the words of who waits for it */
+void describe_row(unsigned int number, char *text, size_t size);
+void print_cpu(void);
+
+/* estimate.c */
+int estimate(int nr, char **words);
 
 /* events.c: what the kernels' code asked for from outside */
 enum events_mode { EVENTS_IGNORE, EVENTS_RECORD, EVENTS_COMPARE };

@@ -10,13 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "program.h"
 
 #define MAX_ROWS	64
 #define LINE		64
-#define NR_PLACES	(LINE / 8)
 
 static struct row {
 	char text[48];			/* as on the command line */
@@ -63,8 +61,7 @@ bool run_below(const struct memmap_case *c, enum memmap_part part,
 }
 #endif
 
-/* As on this machine, or else as on most */
-static unsigned long block_mib(void)
+unsigned long block_mib(void)
 {
 	char bytes[32];
 
@@ -104,7 +101,7 @@ static void name_size(struct row *row, const char *text, unsigned long asked)
 		row->text);
 }
 
-static void add_row(const char *text)
+void add_row(const char *text)
 {
 	struct row *row = &rows[nr_rows++];
 	unsigned long mib, block = block_mib(), order = 0, room = free_memory() / 4 * 3, need;
@@ -185,6 +182,7 @@ static void add_row(const char *text)
 		die("%s: too little memory is free, or it has no whole page or block: choose "
 		    "another size", text);
 	name_size(row, text, asked);
+	race.nr_rows = nr_rows;
 }
 
 /* What is filled, in so many pieces */
@@ -291,7 +289,7 @@ static void write_row(FILE *json, unsigned int number)
 
 	fprintf(json, "\"row\": \"%s\", \"what\": \"%s\", \"mib\": %lu, \"pages\": %lu, "
 		"\"written\": %lu, \"threads\": %u, ", row->text, what_names[c->what],
-		(c->nr_pages << layout->page_shift) / MIB, c->nr_pages, row->written, row->threads);
+		row_mib(number), c->nr_pages, row->written, row->threads);
 	fprintf(json, "\"place\": %u, ", first_place);
 	if (c->what <= WHAT_BIND)
 		fprintf(json, "\"order\": %u, \"ram\": %u, \"init_on_alloc\": %u, ", c->order,
@@ -310,8 +308,12 @@ static void write_row(FILE *json, unsigned int number)
 			row->counts[i].lru_disabled, row->counts[i].walked);
 }
 
-/* In the words of who waits for it */
-static void describe_row(const struct row *row, char *text, size_t size)
+unsigned long row_mib(unsigned int number)
+{
+	return (rows[number].c.nr_pages << layout->page_shift) / MIB;
+}
+
+void describe_row(unsigned int number, char *text, size_t size)
 {
 	static const char *const names[] = {
 		[WHAT_FILL] = "fill", [WHAT_BIND] = "bind and unbind",
@@ -322,6 +324,7 @@ static void describe_row(const struct row *row, char *text, size_t size)
 		[WHAT_PLUG] = "plug system RAM: add, online",
 		[WHAT_UNPLUG] = "unplug system RAM: offline, remove",
 	};
+	const struct row *row = &rows[number];
 	const struct memmap_case *c = &row->c;
 	char more[64] = "";
 
@@ -346,13 +349,12 @@ static void describe_row(const struct row *row, char *text, size_t size)
 /* Seconds of CPU time per TiB */
 static void tell_row(unsigned int number)
 {
-	const struct row *row = &rows[number];
-	double tib = (double)(row->c.nr_pages << layout->page_shift) / (1024.0 * GIB);
-	unsigned long mib = (row->c.nr_pages << layout->page_shift) / MIB;
+	unsigned long mib = row_mib(number);
+	double tib = mib / 1048576.0;
 	double least = INFINITY, most = 0;
 	char name[96];
 
-	describe_row(row, name, sizeof(name));
+	describe_row(number, name, sizeof(name));
 	printf("  %-54s %5lu %s %7.2f %7.2f  %6.2fx  %5.2fx", name, mib % 1024 ? mib : mib / 1024,
 	       mib % 1024 ? "MiB" : "GiB", race_time(0) / 1000 / tib, race_time(1) / 1000 / tib,
 	       race_ratio(0, 1), race_ratio(1, nr_kernels));
@@ -368,19 +370,25 @@ static void tell_row(unsigned int number)
 	fflush(stdout);
 }
 
-static void print_head(void)
+void print_cpu(void)
 {
 	char cpu[128];
 
 	read_value("/proc/cpuinfo", "model name\t: ", cpu, sizeof(cpu));
 	printf("%s, as it boots: returns are %s (%s); alternatives: %s\n", cpu, boot_returns,
 	       boot_reason, *boot_features ? boot_features : "none");
+}
+
+static void print_head(void)
+{
+	print_cpu();
 	printf("seconds of one core per TiB (threads: of wall clock), medians\n");
 	printf("  %-54s %9s %7s %7s  %7s  %6s\n", "", "size", "today", "patched", "faster",
 	       "bound");
 }
 
-static void run_rows(unsigned int rounds, const char *path)
+void run_rows(unsigned int rounds, const char *path, unsigned int nr_runners,
+	      void (*tell)(unsigned int number))
 {
 	bool threads = false;
 	char line[32];
@@ -388,14 +396,14 @@ static void run_rows(unsigned int rounds, const char *path)
 	race = (struct race) {
 		.unit = "ms",
 		.nr_rows = nr_rows,
-		.nr_runners = nr_kernels + 1,
+		.nr_runners = nr_runners,
 		.rounds = rounds,
 		.figures = { "samples" },
 		.name_runner = name_kernel,
 		.start_row = start_row,
 		.write_row = write_row,
 		.time_one = time_one,
-		.tell_row = path ? tell_row : NULL,
+		.tell_row = tell,
 	};
 
 	need_imitation();
@@ -405,8 +413,6 @@ static void run_rows(unsigned int rounds, const char *path)
 		threads_start_all();
 	else
 		stay_on_cpu();
-	if (path)
-		print_head();
 	read_value("/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size", "", line,
 		   sizeof(line));
 	if (*line && strtoul(line, NULL, 10) != LINE)
@@ -428,25 +434,30 @@ int race_rows(int nr, char **words)
 			*next++ = 0;
 		add_row(text);
 	}
-	run_rows(rounds, nr > 2 ? words[2] : NULL);
+	if (nr > 2)
+		print_head();
+	run_rows(rounds, nr > 2 ? words[2] : NULL, nr_kernels + 1, nr > 2 ? tell_row : NULL);
 	return 0;
 }
 
-int run_all(void)
+int compare_and_race(int nr, char **words)
 {
 	static const char *const usual[] = {
 		"bind:16", "bind:16:o9:ram", "online:256", "deferred:16"
 	};
-	char path[32] = "memmap.json";
+	const char *path = nr ? name_samples(words[0]) : NOWHERE;
 
 	if (check_all(0, NULL))
 		return 1;
 	for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
 		add_row(usual[i]);
-	for (int i = 2; !access(path, F_OK); i++)
-		snprintf(path, sizeof(path), "memmap-%d.json", i);
-	run_rows(NR_PLACES, path);
-	printf("bound: with the patches / a bare fill of the same struct pages\n"
-	       "samples: %s\n", path);
+	print_head();
+	run_rows(NR_PLACES, path, nr_kernels + 1, tell_row);
+	printf("bound: with the patches / a bare fill of the same struct pages\n");
 	return 0;
+}
+
+int run_all(void)
+{
+	return compare_and_race(0, NULL);
 }
