@@ -78,6 +78,8 @@ int main(int argc, char **argv)
 		return fputs(usage, stdout) < 0;
 	if (argc == 2 && !strcmp(argv[1], "--version"))
 		return print_version();
+	/* Who reads a log or a pipe has each line when it is told. */
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	catch_crashes();
 	find_kernels();
 	settings = argv + 1;

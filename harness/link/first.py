@@ -5,6 +5,7 @@ from harness.core import Options, announce, run, run_stage, say
 from harness.core.cache import replace
 from harness.kernel.tree import apply_series
 from harness.link.program import MEMMAP
+from harness.link.race import show
 
 
 def measure_here(options: Options) -> None:
@@ -17,7 +18,7 @@ def measure_here(options: Options) -> None:
     announce("comparing the kernels byte for byte, then racing them")
     with replace(folder) as new:
         new.mkdir()
-        told = run([made], "comparing and racing", progress=print, cwd=new)
+        told = run([made, "--json", "memmap.json"], "comparing and racing", progress=show, cwd=new)
         (new / "memmap.txt").write_text(told)
     say(f"table and samples: {folder}")
     say(f"the program, which runs on any x86-64 Linux: {made}")

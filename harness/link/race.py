@@ -157,7 +157,7 @@ def keep_samples(folder: Path, name: str, text: str, samples: Samples) -> None:
         new.mkdir()
         (new / f"{name}.json").write_text(json.dumps(samples, indent=1) + "\n")
     table = format_samples(samples)
-    print(f"\n{table}")
+    show(f"\n{table}")
     (folder / f"{name}.txt").write_text(f"{text}\n{table}")
 
 

@@ -95,7 +95,7 @@ def add_foreign(file: Path, results: Path = RESULTS) -> Path:
         (new / "memmap.json").write_text(json.dumps(samples, indent=1) + "\n")
         (new / "memmap.txt").write_text(table)
         (new / "README.md").write_text(readme)
-    print(table)
+    print(table, flush=True)
     return where
 
 

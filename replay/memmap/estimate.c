@@ -352,9 +352,8 @@ int estimate(int nr, char **words)
 	for (unsigned int i = 0; i < nr_kinds; i++)
 		add_size(&kinds[i], FIRST_MIB);
 	print_cpu();
-	printf("seconds of one core, Linux 7.3 -> patched; locks, TLB flushes and drivers left out; "
-	       "this takes about a minute\n");
-	fflush(stdout);
+	printf("seconds of one core, Linux 7.3 -> patched, in about a minute; left out: locks, "
+	       "TLB flushes, drivers, several threads\n");
 	row_started = cpu_time();
 	run_rows(NR_PLACES, path, 2, note_row);
 	print_waits();

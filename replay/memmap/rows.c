@@ -367,7 +367,6 @@ static void tell_row(unsigned int number)
 	if (most > 1.1 * least)
 		printf(" (%.2fx to %.2fx by the stack)", least, most);
 	printf("\n");
-	fflush(stdout);
 }
 
 void print_cpu(void)

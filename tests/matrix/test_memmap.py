@@ -2,9 +2,11 @@
 """The program memmap: all is as in the base in every configuration, and each fault is found."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -215,6 +217,8 @@ def test_fault_in_the_kernel(builder: Builder, statement: str, message: str) -> 
         ("check boot", "say what: fill, bind, deferred, reserved, online, offline, plug or "),
         ("race fill:1:o19", "fill:1:o19 is no row such as bind:64:o9:ram"),
         ("race fill:1 1 /no/such/folder/x", "cannot write /no/such/folder/x"),
+        ("estimate --for 2P", "--for 2P: give a size such as 2T or 512G"),
+        ("estimate --size 2T", "--size: give --for SIZE, such as 2T or 512G, or --json FILE"),
         ("return=plain info", '"return=plain" is no setting'),
         ("returns=slow info", "returns=slow must be plain, jump (to a thunk) or safe (Safe RET)"),
     ],
@@ -237,6 +241,99 @@ def test_stands_alone(builder: Builder, tmp_path: Path) -> None:
     )
     assert not done.returncode and "as it boots: returns are " in done.stdout
     assert len(json.loads((tmp_path / "m.json").read_text())["results"]) == 2
+
+
+def estimate(program: Path, sysfs: Path, words: str = "") -> list[str]:
+    """Return the lines of an estimate with a folder in the place of /sys."""
+    script = 'mount --bind "$1" /sys && shift && exec "$@"'
+    command = ["unshare", "-rm", "sh", "-c", script, "sh", str(sysfs)]
+    if subprocess.run([*command, "true"], capture_output=True).returncode:
+        pytest.skip("unshare -rm: no mount namespace")
+    return run([*command, program, "estimate", *words.split()], "estimate").splitlines()
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"{text}\n")
+
+
+def test_estimate(builder: Builder, tmp_path: Path) -> None:
+    """Each device of sysfs has the rows of its driver, and each figure says from what it is."""
+    made = builder.program(MEMMAP)
+    write_files(
+        tmp_path,
+        {
+            "devices/system/memory/block_size_bytes": "8000000",
+            **{f"devices/system/memory/memory{n}/valid_zones": "Normal" for n in range(16)},
+            **{f"devices/system/memory/memory{n}/state": "offline" for n in range(16, 80)},
+            # 4 GiB of CXL memory, as many of a DIMM, and namespaces of all kinds.
+            "devices/cxl/dax1.0/size": str(4 << 30),
+            "devices/cxl/dax1.0/align": str(2 << 20),
+            "devices/nd/dax0.1/mode": "pmem",
+            "devices/nd/dax0.1/dax0.0/size": str(1 << 30),
+            "devices/nd/dax0.1/dax0.0/align": str(1 << 30),
+            "devices/nd/namespace0.0/mode": "memory",
+            "devices/nd/namespace0.0/size": str(2 << 30),
+            "devices/nd/namespace0.0/holder": "pfn0.1",
+            "devices/nd/pfn0.1/mode": "ram",
+            "devices/nd/namespace0.1/mode": "raw",
+            "devices/nd/namespace0.1/size": str(2 << 30),
+        },
+    )
+    for link, target in (
+        ("bus/dax/devices/dax1.0", "devices/cxl/dax1.0"),
+        ("bus/dax/devices/dax0.0", "devices/nd/dax0.1/dax0.0"),
+        ("bus/nd/devices/namespace0.0", "devices/nd/namespace0.0"),
+        ("bus/nd/devices/namespace0.1", "devices/nd/namespace0.1"),
+        ("devices/cxl/dax1.0/driver", "bus/dax/drivers/kmem"),
+        ("devices/nd/dax0.1/dax0.0/driver", "bus/dax/drivers/device_dax"),
+    ):
+        place = tmp_path / link
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(os.path.relpath(tmp_path / target, place.parent))
+    text = "\n".join(estimate(made, tmp_path))
+    number = r"[0-9.]+ -> [0-9.]+ s \(from 8 GiB, in proportion\)\n"
+    wanted = (
+        r"dax0.0, 1 GiB\n  bind and unbind: device-dax, 1 GiB, memmap on the device +",
+        r"dax1.0, 4 GiB, and 1 more, each\n  plug system RAM: add, online, blocks of 128 MiB +",
+        r"  unplug system RAM: offline, remove, blocks of 128 MiB +",
+        r"namespace0.0, 2 GiB\n  bind and unbind: fsdax, memmap in RAM +",
+        r"this machine, 2 GiB\n  boot: deferred memory +",
+    )
+    assert re.search(number.join(wanted) + number, text), text
+    assert re.search(r"^to paste: .*; dax1.0, 4 GiB, plug [0-9.]+ -> [0-9.]+ s, unplug", text, re.M)
+
+
+def test_estimate_of_a_size(builder: Builder, tmp_path: Path) -> None:
+    made = builder.program(MEMMAP)
+    (tmp_path / "sys").mkdir()
+    told = estimate(made, tmp_path / "sys", f"--json {tmp_path / 'm.json'} --for 16G")
+    assert "CXL memory, 16 GiB" in told
+    plugged = [line for line in told if line.startswith(("  plug", "  unplug"))]
+    assert len(plugged) == 2 and all(line.endswith(" s (measured)") for line in plugged)
+    results = json.loads((tmp_path / "m.json").read_text())["results"]
+    assert {"plug:8", "plug:16", "deferred:8"} <= {one["row"] for one in results}
+    assert all({*one["samples"]} == {"base", "series"} for one in results)
+
+
+def test_samples_on_stdout(builder: Builder) -> None:
+    done = replay(builder.program(MEMMAP), "estimate", "--for", "1G", "--json", "-")
+    assert json.loads(done.stdout)["results"] and "to paste: " in done.stderr
+
+
+def test_each_line_is_told_at_once(builder: Builder) -> None:
+    with subprocess.Popen([builder.program(MEMMAP), "check"], stdout=subprocess.PIPE) as child:
+        assert child.stdout
+        first = os.read(child.stdout.fileno(), 1 << 16)
+        child.kill()
+    assert b"fill" in first and first.count(b"\n") == 1
+
+
+@pytest.mark.parametrize(("word", "told"), [("--help", "usage: memmap"), ("--version", '"base": ')])
+def test_help(builder: Builder, word: str, told: str) -> None:
+    done = replay(builder.program(MEMMAP), word)
+    assert not done.returncode and told in done.stdout and not done.stderr
 
 
 def test_random_cases_follow_the_seed(builder: Builder) -> None:
