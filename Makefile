@@ -25,7 +25,7 @@ RACES = memmap copy
 .NOTPARALLEL:
 
 help:
-	@echo 'make bench      seconds per TiB on this CPU, in minutes; then boot base and series in a VM with three 100 GiB devices'
+	@echo 'make bench      seconds per TiB on this CPU, in minutes; then boot the series in a VM with three 100 GiB devices, by KVM the base, too'
 	@echo 'make check      all that needs no kernel, in a minute: style, types, shell scripts, host tests'
 	@echo 'make test       these, KUnit, the memmap compared, the series booted and checked in the VM: all that CI runs'
 	@echo 'make test-all   these and the rest of the matrix: the base in the VM, sanitizers, architectures, arm64 in the VM, documentation'

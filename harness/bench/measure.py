@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
-"""`make bench`: boot both kernels in turn, keep their times as JSON and table."""
+"""`make bench`: boot the series, by KVM the base, too, and keep their times as JSON and table."""
 
 import contextlib
 import dataclasses
 import functools
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from harness.bench.report import format_table
 from harness.core import Options, announce, run_stage, say
 from harness.core.cache import remove, replace
 from harness.core.cpu import describe_cpu
-from harness.kernel.images import Kernel, build_pair
-from harness.kernel.tree import apply_series
+from harness.kernel.config import BOOTED
+from harness.kernel.images import Kernel, build_kernel, build_pair
+from harness.kernel.tree import Trees, apply_series
 from harness.vm import console
 from harness.vm.accel import choose_accel
 from harness.vm.devices import count_pages, list_devices
@@ -55,14 +56,31 @@ def measure_boot(
         return console.read_times(text, kernel.release, options.rebinds, pages)
 
 
+def build_kernels(options: Options, trees: Trees, image: Path) -> tuple[str, dict[str, Kernel]]:
+    """Return the accelerator, and the kernels that are worth a boot by it.
+
+    An emulator's times say little of either kernel, so it boots the series alone.
+    """
+    series = build_kernel(options, "series", trees.series, BOOTED[options.arch])
+    accel = choose_accel(options, series, image)
+    if accel != "kvm":
+        return accel, {"series": series}
+    return accel, dict(zip(("base", "series"), build_pair(options, trees), strict=True))
+
+
 def boot_all(
-    options: Options, pair: tuple[Kernel, Kernel], image: Path, accel: str, boots: int, logs: Path
+    options: Options,
+    kernels: Mapping[str, Kernel],
+    image: Path,
+    accel: str,
+    boots: int,
+    logs: Path,
 ) -> list[dict[str, object]]:
-    """Boot base, series, base, series... and return the entry of each boot in samples.json."""
+    """Boot each kernel, and all again..., and return the entry of each boot in samples.json."""
     entries: list[dict[str, object]] = []
     for number in range(1, boots + 1):
-        for name, kernel in zip(("base", "series"), pair, strict=True):
-            what = f"boot {len(entries) + 1}/{2 * boots} ({kernel.name}, {accel})"
+        for name, kernel in kernels.items():
+            what = f"boot {len(entries) + 1}/{len(kernels) * boots} ({kernel.name}, {accel})"
             announce(what)
             log = logs / f"{number}-{name}.log"
             found = measure_boot(options, kernel, image, accel, log, what)
@@ -73,7 +91,7 @@ def boot_all(
 
 
 def run_bench(options: Options) -> Path:
-    """Build what is needed, boot both kernels in turn, and write and print what they tell.
+    """Build and boot what build_kernels() chooses, in turn, and write and print what they tell.
 
     The folder of samples.json and the consoles appears whole or not at all; the table is
     added to it. Returns the folder. Raises UserError when a build or a boot fails.
@@ -82,9 +100,8 @@ def run_bench(options: Options) -> Path:
     need_memory(options.gib, devices)
     qemu = check_qemu(options.arch)
     trees = apply_series(options)
-    pair = build_pair(options, trees)
     image = make_initramfs(options, trees.series)
-    accel = choose_accel(options, pair[0], image)
+    accel, kernels = build_kernels(options, trees, image)
     # Boots of one kernel differ in time, and an emulator's times mean little.
     boots = 2 if accel == "kvm" else 1
     folder = options.name_result("bench")
@@ -98,13 +115,13 @@ def run_bench(options: Options) -> Path:
             "gib": options.gib,
             "pages": count_pages(devices, options.gib),
             "rebinds": options.rebinds,
-            "boots": boot_all(options, pair, image, accel, boots, new),
+            "boots": boot_all(options, kernels, image, accel, boots, new),
         }
         (new / "samples.json").write_text(json.dumps(samples, indent=1) + "\n")
     announce("writing the table")
     table = format_table(samples)
     (folder / "table.txt").write_text(table)
-    print(f"\n{table}")
+    print(f"\n{table}", flush=True)
     say(f"raw samples, consoles and table: {folder}")
     return folder
 

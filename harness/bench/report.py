@@ -2,6 +2,7 @@
 """The table of the samples, by device and kernel, with first binds and rebinds apart."""
 
 import math
+import re
 import statistics
 from typing import Any
 
@@ -13,7 +14,7 @@ WARNINGS = {
     "tcg": (
         "",
         "TCG emulates the processor: a non-temporal store is a plain store there, so",
-        "this compares the work that each kernel does, not what real memory makes of it.",
+        "these are no times of real memory. The kernel boots, and binds each device.",
     ),
 }
 KINDS = {"first": "memmap, first bind", "memmap": "memmap, rebind", "bind": "whole bind, rebind"}
@@ -54,14 +55,20 @@ def name_how(accelerator: str) -> str:
     return "EMULATED" if accelerator == "tcg" else "NATIVE"
 
 
+def list_kernels(samples: dict[str, Any]) -> list[str]:
+    """Return the kernels that were booted: the series, and before it the base, if it was."""
+    return [*dict.fromkeys(boot["kernel"] for boot in samples["boots"])]
+
+
 def make_label(samples: dict[str, Any]) -> str:
     """Return the line that belongs to every figure: what was measured, where and when."""
-    release = samples["boots"][0]["release"].partition("-base")[0]
+    release = re.split("-base|-series", samples["boots"][0]["release"])[0]
+    boots = len(samples["boots"]) // len(list_kernels(samples))
     accel = samples["accelerator"]
     return (
         f"{samples['gib']} GiB, {samples['arch']} kernel {release}, {name_how(accel)}: "
         f"{accel.upper()} (QEMU {samples['qemu']}) on {samples['cpu']}, {samples['date']}, "
-        f"{len(samples['boots']) // 2} boots x {samples['rebinds']} rebinds per kernel"
+        f"{boots} boots x {samples['rebinds']} rebinds per kernel"
     )
 
 
@@ -80,14 +87,15 @@ def format_table(samples: dict[str, Any]) -> str:
         for kind, name in KINDS.items():
             both = {
                 kernel: select_values(samples, kernel, device, kind)
-                for kernel in ("base", "series")
+                for kernel in list_kernels(samples)
             }
             medians = {kernel: statistics.median(values) for kernel, values in both.items()}
             for kernel, values in both.items():
                 if kind == "bind":
                     jumped -= len(values)
                 spread = f"{statistics.stdev(values):.1f}" if len(values) > 1 else "-"
-                change = f"{compute_change(*medians.values()):+.1f} %" * (kernel == "series")
+                is_last = kernel == "series" and len(both) == 2
+                change = f"{compute_change(*medians.values()):+.1f} %" if is_last else ""
                 rows.append(
                     f"{device:12}{name:20}{kernel:8}{len(values):4}{min(values):9.1f}"
                     f"{medians[kernel]:9.1f}{statistics.fmean(values):9.1f}{spread:>8}"

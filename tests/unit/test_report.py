@@ -34,6 +34,15 @@ def test_table() -> None:
     assert math.isnan(report.compute_change(0, 1))
 
 
+def test_table_of_the_series_alone() -> None:
+    """As an emulator has it: no row of the base, and nothing that compares."""
+    boots = [boot for boot in SAMPLES["boots"] if boot["kernel"] == "series"][:1]
+    text = report.format_table(SAMPLES | {"boots": boots})
+    assert "kernel 7.3.0-rc7, EMULATED" in text
+    assert "1 boots x 30 rebinds per kernel" in text
+    assert " series " in text and "base" not in text and "%" not in text
+
+
 def test_impossible_times_are_left_out() -> None:
     samples = copy.deepcopy(SAMPLES)
     samples["boots"][0]["devices"]["nd_pmem"]["memmap"][1] = 9999
