@@ -366,8 +366,9 @@ static void run_steps(const struct memmap_case *c, struct zone *zone)
 		beside.steps = true;
 		beside.tries = 0;
 		beside.raced = false;
-		clear_tsk_thread_flag(&task, TIF_SIGPENDING);
 		error = step->offline ? offline_block(c, zone, pfn) : online_block(c, pfn);
+		/* A signal is for this step. */
+		clear_tsk_thread_flag(&task, TIF_SIGPENDING);
 		if (!error && !step->offline && step->use != USE_NOTHING)
 			use_pages(zone, pfn + c->memmap_pages, pfn + c->block_pages, step->use,
 				  step->group, step->second);

@@ -163,8 +163,6 @@ static void prepare_plug(const struct memmap_case *c)
 	plugged = c;
 	step_now = NULL;
 	memset(&beside, 0, sizeof(beside));
-	/* A case of offlining may have left one. */
-	clear_tsk_thread_flag(&task, TIF_SIGPENDING);
 	if (c->what == WHAT_UNPLUG && (add(c, false) || !is_online(c->start_pfn + c->nr_pages - 1)))
 		warn_trap();
 	if (c->what == WHAT_UNPLUG && c->used)
