@@ -14,7 +14,11 @@ const char usage[] =
 "       memmap info                           the kernels and their struct page\n"
 "       memmap --help, memmap --version       this text; from what the program was built\n"
 "FILE gets the samples; - is stdout.\n"
-"WHAT is fill, bind, deferred, reserved, online, offline, plug or unplug; else all are compared.\n"
+"WHAT is one of"
+#define WHAT(token, name, words, unit, runs, lacks) " " name
+#include "whats.h"
+#undef WHAT
+"; else all are compared.\n"
 "ROWS is a list such as bind:64:o9:ram,online:256:b128 of WHAT, GiB, and\n"
 "       o9      order of a device's pages         ram     its memmap is not on the device\n"
 "       m512    MiB instead of GiB                keep    init_on_alloc=0\n"
@@ -35,7 +39,9 @@ const char *const setting_names[] = {
 };
 
 const char *const what_names[] = {
-	"fill", "bind", "deferred", "reserved", "online", "offline", "plug", "unplug", NULL
+#define WHAT(token, name, words, unit, runs, lacks) name,
+#include "whats.h"
+#undef WHAT
 };
 
 unsigned long replay_pgmap[512];
@@ -60,7 +66,7 @@ enum memmap_what find_what(const char *name)
 			return what;
 		}
 	fputs(usage, stderr);
-	die("say what: fill, bind, deferred, reserved, online, offline, plug or unplug");
+	die("'%s' is no such WHAT", name);
 }
 
 struct memmap_case make_case(enum memmap_what what, unsigned long nr_pages, unsigned int order,

@@ -6,14 +6,9 @@
 #include "../replay.h"
 
 enum memmap_what {
-	WHAT_FILL,		/* memmap_init_zone_device() */
-	WHAT_BIND,		/* that, and before and after it the page tables of vmemmap */
-	WHAT_DEFERRED,		/* deferred_init_memmap(): initialise boot memory and free it */
-	WHAT_RESERVED,		/* memblock_free_all(): reserved boot memory, KHO's, CMA's */
-	WHAT_ONLINE,		/* online_pages(), for each memory block */
-	WHAT_OFFLINE,		/* offline_pages(), between calls of online_pages() */
-	WHAT_PLUG,		/* add_memory_resource(), which brings the blocks online */
-	WHAT_UNPLUG,		/* offline_pages() for each block, __remove_memory() */
+#define WHAT(token, name, words, unit, runs, lacks) WHAT_##token,
+#include "whats.h"
+#undef WHAT
 	NR_WHATS
 };
 

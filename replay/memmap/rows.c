@@ -316,13 +316,9 @@ unsigned long row_mib(unsigned int number)
 void describe_row(unsigned int number, char *text, size_t size)
 {
 	static const char *const names[] = {
-		[WHAT_FILL] = "fill", [WHAT_BIND] = "bind and unbind",
-		[WHAT_DEFERRED] = "boot: deferred memory",
-		[WHAT_RESERVED] = "boot: reserved memory",
-		[WHAT_ONLINE] = "bring system RAM online",
-		[WHAT_OFFLINE] = "take system RAM offline",
-		[WHAT_PLUG] = "plug system RAM: add, online",
-		[WHAT_UNPLUG] = "unplug system RAM: offline, remove",
+#define WHAT(token, name, words, unit, runs, lacks) words,
+#include "whats.h"
+#undef WHAT
 	};
 	const struct row *row = &rows[number];
 	const struct memmap_case *c = &row->c;

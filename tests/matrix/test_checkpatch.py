@@ -22,10 +22,10 @@ KERNEL_ONLY = (
 )
 # Words of a text that are also the name of the function, macros whose argument is a name, formats
 # with many lines, lines of assembly, arrays as large as the kernel's, registers set alike, macros
-# that declare, an else in front of an #endif.
+# that declare, an else in front of an #endif, macros that take one field of many.
 MEANT = (
     "COMPLEX_MACRO,EMBEDDED_FUNCTION_NAME,MACRO_ARG_REUSE,SPLIT_STRING,LEADING_SPACE,NR_CPUS,"
-    "MULTIPLE_ASSIGNMENTS,SUSPECT_CODE_INDENT"
+    "MULTIPLE_ASSIGNMENTS,SUSPECT_CODE_INDENT,MACRO_ARG_UNUSED"
 )
 
 
