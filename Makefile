@@ -107,7 +107,6 @@ initramfs:
 
 export:
 	@$(SETUP) objects
-	$(SYSTEM_PYTHON) harness.kernel.export
 	$(SYSTEM_PYTHON) review.mails
 
 $(RACES):

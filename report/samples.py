@@ -1,19 +1,60 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the programs measured: several processes, summarised by their medians and their range."""
 
+import functools
+import json
 import statistics
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from harness.core import ROOT
+from harness.core import ROOT, UserError
 
 RESULTS = ROOT / "results"
-# Of the stack in a cache line: each round of the program memmap runs at the next one.
-NR_PLACES = 8
 Result = dict[str, Any]
 Samples = dict[str, Any]
 Row = Sequence[str]
+# Of the stack in a cache line: each round of the program memmap runs at the next one.
+NR_PLACES = 8
+
+
+@functools.cache
+def read_samples(file: str) -> Samples:
+    """Return the samples of a file of results/; Raises UserError if there are none."""
+    path = RESULTS / f"{file}.json"
+    try:
+        samples: Samples = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise UserError(f"results/tables.toml names {file}, but: {error}") from None
+    return samples
+
+
+@dataclass(frozen=True)
+class Record:
+    """A file of results/, such as 2026-11-28-zen-4/memmap, as tables read it."""
+
+    file: str
+
+    def exists(self) -> bool:
+        return (RESULTS / f"{self.file}.json").exists()
+
+    def list_results(self) -> list[Result]:
+        results: list[Result] = read_samples(self.file)["results"]
+        return results
+
+    def find(self, row: str, *, plain: bool = False) -> Result | None:
+        """Return the result of a row, with the CPU as it boots or with plain returns, if any."""
+        for result in self.list_results():
+            if result.get("row") == row and (result["returns"] == "plain") == plain:
+                return result
+        return None
+
+    def need(self, row: str) -> Result:
+        """Return the result of a row, with the CPU as it boots; Raises UserError without it."""
+        if not (result := self.find(row)):
+            raise UserError(f"results/{self.file}.json has no row {row}, which a table shows")
+        return result
 
 
 def format_ratios(ratios: Sequence[float]) -> str:

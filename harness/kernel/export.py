@@ -8,9 +8,10 @@ diffstat below them are regenerated.
 
 import re
 import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from harness.core import Options, UserError, git, run_stage, say
+from harness.core import Options, UserError, git, say
 from harness.kernel import source
 from harness.kernel.topics import SERIES, list_files, name_branch
 from harness.kernel.tree import choose_stack, make_key, record_key
@@ -45,13 +46,17 @@ def is_rfc(topic: Path) -> bool:
     return bool(title and title[1])
 
 
-def export_topics(repository: Path, stack: list[Path]) -> None:
+# Gets all mails, by topic and file, and returns them as they are to be written.
+Fill = Callable[[Mapping[str, str]], Mapping[str, str]]
+
+
+def export_topics(repository: Path, stack: list[Path], fill: Fill = dict) -> Mapping[str, str]:
     """Write the patches of each topic's folder in stack from the branches of repository.
 
-    Raises UserError when a topic has no commits or does not start where the one before it ends.
-    Nothing is written then.
+    Returns what fill makes of them and of all other topics. Raises UserError when a topic has no
+    commits or does not start where the one before it ends. Nothing is written then.
     """
-    start, made = "base", {}
+    start, exported = "base", {}
     for topic in stack:
         end = name_branch(topic, stack[-1])
         git(repository, "merge-base", "--is-ancestor", start, end)
@@ -70,8 +75,16 @@ def export_topics(repository: Path, stack: list[Path]) -> None:
             )
         else:
             (new / COVER).unlink()
-        start, made[topic] = end, new
-    for topic, new in made.items():
+        start, exported[topic] = end, new
+    folders = {patch.parent: patch.parent for patch in stack[0].parent.glob("*/*.patch")} | exported
+    filled = fill(
+        {
+            f"{topic.name}/{patch.name}": patch.read_text()
+            for topic, folder in folders.items()
+            for patch in folder.glob("*.patch")
+        }
+    )
+    for topic, new in exported.items():
         for old in topic.glob("[0-9]*.patch"):
             old.unlink()
         topic.mkdir(exist_ok=True)
@@ -79,9 +92,10 @@ def export_topics(repository: Path, stack: list[Path]) -> None:
             shutil.copyfile(patch, topic / patch.name)
         shutil.rmtree(new)
         say(f"{topic.name}: {len(list_files(topic))} patches")
+    return filled
 
 
-def export_series(options: Options, series: Path = SERIES) -> None:
+def export_series(options: Options, series: Path = SERIES, fill: Fill = dict) -> None:
     """Export all topics; Raises UserError without the branch, or if it has uncommitted changes."""
     worktrees = source.prepare_source(options)
     if not (worktrees / "series").exists():
@@ -90,9 +104,10 @@ def export_series(options: Options, series: Path = SERIES) -> None:
         raise UserError(f"{worktrees / 'series'} has uncommitted changes: commit them first")
     git(worktrees / "series", "checkout", "-q", "series")
     stack = choose_stack(worktrees / "base", series)
-    export_topics(worktrees / "series", stack)
+    filled = export_topics(worktrees / "series", stack, fill)
+    # Of what the branch has: where a table is another one, the next `make tree` takes it.
     record_key(worktrees, make_key(worktrees, stack))
-
-
-if __name__ == "__main__":
-    run_stage(export_series)
+    for name, text in filled.items():
+        if (series / name).read_text() != text:
+            (series / name).write_text(text)
+            say(f"series/{name}: written")

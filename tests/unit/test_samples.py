@@ -13,7 +13,7 @@ from harness.link import race, record
 from report import picture, rows, samples
 
 # If the form of a record changes, take one that was made since.
-RECORD = samples.RESULTS / rows.RUNS[rows.NEWEST]
+RECORD = samples.RESULTS / rows.CPUS[rows.NEWEST]
 RECORDED: dict[str, Any] = {
     one.name: json.loads((RECORD / f"{one.name}.json").read_text()) for one in race.RACES
 }
@@ -59,13 +59,18 @@ def test_places_of_the_stack() -> None:
     assert samples.format_places(MERGED[0], "series", "bound") == ""
 
 
-def test_units() -> None:
+def test_units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """8 GiB in 10 ms are 1.28 s per TiB, and 4.77 ns for each of 2 Mi struct pages."""
     times = {"base": [10.0], "series": [5.0], "bound": [5.0]}
     row = {"what": "online", "block_mib": 128, "mib": 8192, "threads": 0, "written": 1 << 21}
-    [one] = samples.merge_runs([[row | {"samples": times}]])
-    assert rows.tell_pair(one) == "1.3 -> 0.64 s: 2.0x"
-    assert rows.list_raced([one], by_page=True)[1][:4] == (
+    row |= {"row": "online:8:b128", "returns": "safe", "samples": times}
+    results = samples.merge_runs([[row]])
+    monkeypatch.setattr(samples, "RESULTS", tmp_path)
+    (tmp_path / "memmap.json").write_text(json.dumps({"results": results}))
+    record = samples.Record("memmap")
+    assert rows.tell_gain(record, "online:8:b128") == "1.3 -> 0.64 s: 2.0x"
+    assert rows.tell_gain(record, "online:8") == "not run"
+    assert rows.list_raced(results)[1][:4] == (
         *("bring system RAM online, blocks of 128 MiB", "8 GiB", "4.77", "2.38"),
     )
 

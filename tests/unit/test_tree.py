@@ -2,6 +2,7 @@
 """Source, tree and export on a toy kernel: neither a round trip nor a failure changes anything."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,14 @@ def test_export_after_work(toy_options: options.Options, toy_series: Path) -> No
     command.git(made.series, "commit", "-q", "-m", "mm: add a file")
     with pytest.raises(errors.UserError, match="has commits that series/ lacks: run 'make export'"):
         tree.apply_series(toy_options, toy_series)
+
+    def refuse(mails: Mapping[str, str]) -> Mapping[str, str]:
+        raise errors.UserError(f"no table in {len(mails)}")
+
+    before = [*toy_series.rglob("*")]
+    with pytest.raises(errors.UserError, match="^no table in 5$"):
+        export.export_series(toy_options, toy_series, refuse)
+    assert [*toy_series.rglob("*")] == before
     export.export_series(toy_options, toy_series)
     assert [path.name for path in topics.list_files(toy_series / "b")] == [
         "0001-mm-improve-line-15.patch",
