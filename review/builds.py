@@ -9,6 +9,7 @@ from harness.cells import kunit
 from harness.cells.boots import Boot, boot_once
 from harness.cells.warnings import find_warnings
 from harness.core import Options, announce, git, say
+from harness.kernel import configs
 from harness.kernel.config import KernelConfig, configure
 from harness.kernel.images import build_kernel
 from harness.kernel.toolchain import count_lines
@@ -20,10 +21,10 @@ BOOT = Boot("rebind", f"{kunit.RUN} zdm.rebinds=1", gib=2, devices=PAIR)
 FOLDERS = ("mm/", "lib/", "arch/x86/lib/")
 
 
-def list_suites(trees: Trees, commit: str) -> list[kunit.Suite]:
+def list_suites(trees: Trees, commit: str) -> list[configs.Suite]:
     files = [f"{commit}:{name}" for name in ("lib/Kconfig.debug", "mm/Kconfig")]
     known = git(trees.base, "show", *files).splitlines()
-    return [suite for suite in kunit.SUITES if f"config {suite.symbol}" in known]
+    return [suite for suite in configs.SUITES if f"config {suite.symbol}" in known]
 
 
 def check_vm(options: Options, trees: Trees, commit: str) -> list[str]:
@@ -34,7 +35,7 @@ def check_vm(options: Options, trees: Trees, commit: str) -> list[str]:
     suites = list_suites(trees, commit)
     names, what = [suite.name for suite in suites], f"the VM's kernel at {commit[:12]}"
     where = checkout_commit(trees.base.parent, commit)
-    kernel = build_kernel(options, "review", where, kunit.add_suites("", suites))
+    kernel = build_kernel(options, "review", where, configs.add_suites("", suites))
     announce(f"booting {what}")
     text, log = boot_once(options, trees.series, kernel, "review", BOOT)
     # Leave out the selftest's results: they do not belong to a KUnit suite.

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from harness.cells.compile import X86_64, add_zone_device, compile_both, list_touched
+from harness.cells.compile import compile_both, list_touched
 from harness.cells.warnings import find_added, strip_lines
 from harness.core import Options, UserError, announce, git, run
+from harness.kernel.configs import OBJECTS_X86_64, add_zone_device
 from harness.kernel.tree import Trees
 
 CHECKPATCH = "--strict --codespell --no-signoff --terse --no-summary --show-types"
@@ -111,4 +112,4 @@ def has_sparse(tree: Path) -> bool:
 def check_objects(options: Options, trees: Trees) -> list[str]:
     """Return what gcc with W=1 and sparse say of the series' objects but not of the base's."""
     announce("checking the touched objects of base and series")
-    return compile_both(options, trees, replace(add_zone_device(X86_64), args=("C=1",)))[-1]
+    return compile_both(options, trees, replace(add_zone_device(OBJECTS_X86_64), args=("C=1",)))[-1]

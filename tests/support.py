@@ -19,16 +19,17 @@ from typing import Any
 import pytest
 
 from harness.bench.measure import measure_boot
-from harness.cells import boots, kunit, sanitizers
+from harness.cells import boots, sanitizers
 from harness.core import ROOT, Options, make_environment, say
 from harness.core.architectures import get_machine
 from harness.core.debian import NotOffered
-from harness.kernel import images
-from harness.kernel.config import BOOTED, MEASURED, KernelConfig
+from harness.kernel import configs, images
+from harness.kernel.config import KernelConfig
+from harness.kernel.configs import BOOTED, CONFIGS, MEASURED
 from harness.kernel.source import fetch_config
 from harness.kernel.topics import SERIES, list_files, list_topics
 from harness.kernel.tree import Trees, apply_series
-from harness.link.program import CONFIGS, Objects, Program, mutate_object
+from harness.link.program import Objects, Program, mutate_object
 from harness.vm.accel import choose_accel
 from harness.vm.console import Times
 from harness.vm.devices import list_devices
@@ -72,9 +73,9 @@ class Builder:
             options = replace(options, config="default")
         self.options, self.trees = options, apply_series(options)
 
-    def kernel(self, name: str, config: KernelConfig = kunit.TESTED) -> images.Kernel:
+    def kernel(self, name: str, config: KernelConfig = configs.TESTED) -> images.Kernel:
         """Build base or series. The base lacks suites of TESTED, and is as measured then."""
-        if name == "base" and config == kunit.TESTED:
+        if name == "base" and config == configs.TESTED:
             config = MEASURED
         need(config.tools.missing())
         return images.build_kernel(self.options, name, getattr(self.trees, name), config)
@@ -114,7 +115,7 @@ class Builder:
         """
         few = replace(options, rebinds=3)
         need_memory(few.gib, list_devices(few.arch))
-        kernel = self.kernel(name, config or {**BOOTED, "x86_64": kunit.TESTED}[few.arch])
+        kernel = self.kernel(name, config or {**BOOTED, "x86_64": configs.TESTED}[few.arch])
         image = make_initramfs(few, self.trees.series)
         accel, log = choose_accel(few, kernel, image), few.build / f"test-{kernel.name}.log"
         times = measure_boot(few, kernel, image, accel, log, f"test boot ({kernel.name})")

@@ -13,7 +13,7 @@ from harness.bench.report import format_table
 from harness.core import Options, announce, run_stage, say
 from harness.core.cache import remove, replace
 from harness.core.cpu import describe_cpu
-from harness.kernel.config import BOOTED
+from harness.kernel.configs import BOOTED
 from harness.kernel.images import Kernel, build_kernel, build_pair
 from harness.kernel.tree import Trees, apply_series
 from harness.vm import console

@@ -17,10 +17,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from harness.cells import ndctl, selftests
-from harness.cells.kernels import KERNELS
-from harness.cells.kunit import TESTED
 from harness.core import ROOT, Options, UserError, announce, say
 from harness.kernel.config import KernelConfig
+from harness.kernel.configs import TESTED, VM_KERNELS
 from harness.kernel.images import Kernel
 from harness.vm.accel import choose_accel
 from harness.vm.console import is_splat, list_messages
@@ -48,7 +47,7 @@ SIDES = {
 }
 # What each script adds to those before it. Of the other keys, the last one counts.
 ADDED = ("words", "qemu", "programs", "selftests")
-CHOICES: dict[str, Mapping[str, object]] = {"sides": SIDES, "kernel": KERNELS, "built": BUILT}
+CHOICES: dict[str, Mapping[str, object]] = {"sides": SIDES, "kernel": VM_KERNELS, "built": BUILT}
 DEVICE = re.compile(r"[\w-]+:(?:fsdax|devdax):\d+(?::\d+)?")
 
 
@@ -126,8 +125,8 @@ KEYS = {
     "after": Key(str, "scripts"),
     "sides": Key(str, "sides"),
     "in-make-test": Key(bool, "in_make_test"),
-    # One of KERNELS, what its command line has, and what QEMU's.
-    "kernel": Key(str, "config", KERNELS.get),
+    # One of VM_KERNELS, what its command line has, and what QEMU's.
+    "kernel": Key(str, "config", VM_KERNELS.get),
     "words": Key(str, "words", lambda text: " ".join(text.split())),
     "qemu": Key(str, "args", str.split),
     "cpus": Key(int, "cpus"),

@@ -3,14 +3,13 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from harness.cells.warnings import find_added, find_warnings
 from harness.core import Options, UserError, architectures, git, say
 from harness.kernel.config import KernelConfig, configure
-from harness.kernel.toolchain import Toolchain, need_tools
+from harness.kernel.configs import ZONE_DEVICE
+from harness.kernel.toolchain import need_tools
 from harness.kernel.tree import Trees
 
 # Files that include the headers that the series touches. mm/memremap.c is also the caller of
@@ -25,73 +24,6 @@ ELSEWHERE = (":!tools", ":!lib/test_fortify", ":!mm/kasan", ":!mm/kmsan", ":!ker
 # KUNIT_ALL_TESTS leaves this test out. It needs ZONE_DEVICE and does not exist on s390.
 MEMMAP_TEST = "mm/tests/zone_device_memmap_kunit.c"
 MEMMAP_LINE = "CONFIG_ZONE_DEVICE_MEMMAP_KUNIT_TEST=y\n"
-OBJECTS = ("common", "disks", "fortify", "kunit")
-EVERY_TEST = "CONFIG_KUNIT_ALL_TESTS=y"
-# dm-writecache.c needs it.
-WRITECACHE = "CONFIG_DM_WRITECACHE=y"
-
-
-ZONE_DEVICE = "zone_device"
-# ZONE_DEVICE needs SPARSEMEM_VMEMMAP. That is only for 64 bits, and UML has only FLATMEM.
-WITHOUT_ZONE_DEVICE = (architectures.I386, architectures.UML)
-
-
-def target(
-    architecture: architectures.Architecture,
-    *symbols: str,
-    name: str = "",
-    llvm: str = "",
-    fragments: tuple[str, ...] = (),
-) -> KernelConfig:
-    """Return a configuration to compile for, with fragments and symbols on top of OBJECTS."""
-    asked = (EVERY_TEST, WRITECACHE, *(f"CONFIG_{symbol}=y" for symbol in symbols))
-    tools = Toolchain(architecture, llvm)
-    return KernelConfig(name or architecture.name, (*OBJECTS, *fragments), asked, tools)
-
-
-def add_zone_device(config: KernelConfig) -> KernelConfig:
-    if config.tools.architecture in WITHOUT_ZONE_DEVICE:
-        return config
-    lines = (*config.lines, "CONFIG_FS_DAX=y", "CONFIG_DEV_DAX=y")
-    return replace(config, fragments=(ZONE_DEVICE, *config.fragments), lines=lines)
-
-
-WIDE = "64BIT"
-# Deferred initialisation is in mm/mm_init.c too. It cannot be combined with KMSAN.
-DEFERRED = "DEFERRED_STRUCT_PAGE_INIT"
-# Of these two, every file that the series touches.
-whole = partial(target, architectures.X86_64, WIDE, DEFERRED, "SYSFS", "HUGETLBFS")
-X86_64, CLANG = whole(), whole(name="x86_64-clang", llvm=architectures.LLVM)
-I386 = target(architectures.I386)
-UML = target(architectures.UML, WIDE)
-# All of the 64-bit ones but UML have deferred initialisation, with SPARSEMEM_VMEMMAP only.
-ARM64 = target(architectures.ARM64, DEFERRED)
-SPARSEMEM = "SPARSEMEM_MANUAL"
-TARGETS = (
-    X86_64,
-    CLANG,
-    I386,
-    UML,
-    ARM64,
-    target(architectures.RISCV64, "ARCH_RV64I", "MMU", SPARSEMEM, DEFERRED),
-    # NUMA needs SCHED_TOPOLOGY there, which allnoconfig leaves out.
-    target(architectures.S390, "SCHED_TOPOLOGY", DEFERRED),
-    target(architectures.POWERPC64, "PPC64", "PPC_BOOK3S_64", "CPU_LITTLE_ENDIAN", DEFERRED),
-    # With KFENCE it is the only architecture with both ZONE_DEVICE and WANT_PAGE_VIRTUAL.
-    target(architectures.LOONGARCH64, WIDE, SPARSEMEM, DEFERRED, "KFENCE", llvm=architectures.LLVM),
-)
-# The sanitizers' own tests: the folder, and a configuration with the sanitizer, without which they
-# do not compile.
-checked = partial(target, architectures.X86_64, WIDE, "DEBUG_KERNEL")
-LLVM = architectures.LLVM
-KASAN = ("DEBUG_KERNEL", "KASAN", "KASAN_GENERIC", "KASAN_KUNIT_TEST")
-SANITIZERS = (
-    ("mm/kasan/", checked(name="x86_64-kasan", fragments=("tracers", "kasan"))),
-    ("mm/kmsan/", checked(name="x86_64-kmsan", fragments=("tracers", "kmsan"), llvm=LLVM)),
-    ("kernel/kcsan/", checked(name="x86_64-kcsan", fragments=("tracers", "kcsan"))),
-    # Where memcpy_nt() is memcpy().
-    ("mm/kasan/", target(architectures.ARM64, *KASAN, name="arm64-kasan", fragments=("tracers",))),
-)
 
 
 def list_touched(trees: Trees, *where: str) -> list[str]:

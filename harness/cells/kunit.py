@@ -10,14 +10,13 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from pathlib import Path
 
 from harness.core import Options, UserError, announce, need_disk, run, say
-from harness.core.architectures import ARM64, I386, UML, Architecture
-from harness.kernel.config import FRAGMENT_FOLDER, MEASURED, KernelConfig, configure, turn_on
-from harness.kernel.toolchain import REPRODUCIBLE, Toolchain, count_lines, need_tools
+from harness.kernel.config import configure
+from harness.kernel.configs import KunitKernel
+from harness.kernel.toolchain import REPRODUCIBLE, count_lines, need_tools
 from harness.vm.console import is_splat
 
 TOOL = "tools/testing/kunit/kunit.py"
@@ -30,8 +29,6 @@ TOTAL = re.compile(r"Ran (\d+) tests: passed: \1$")
 ENDED = re.compile(r"^(?:\[.*\] )?(?:not )?ok \d+ (\S+)", re.M)
 # For the command line, as allnoconfig sets neither.
 RUN = "kunit.enable=1 kunit.autorun=1"
-# With only one node, a memmap that names node 0 by mistake would pass zone_device_memmap.
-NODES = "numa=fake=2"
 # kunit.py asks for KVM first. QEMU then uses TCG only if it cannot open /dev/kvm, which is not
 # enough; see harness/vm/accel.py.
 TCG = """#!/bin/sh
@@ -42,98 +39,6 @@ for word; do
 done
 exec {qemu} "$@"
 """
-
-
-@dataclass(frozen=True)
-class Suite:
-    """A KUnit suite: its name, the fragments and the lines that configure it, its own first."""
-
-    name: str
-    fragments: tuple[str, ...]
-    lines: tuple[str, ...]
-
-    @property
-    def symbol(self) -> str:
-        return self.lines[0].removeprefix("CONFIG_").removesuffix("=y")
-
-
-MEMCPY_NT = Suite("memcpy_nt", ("common", "kunit"), turn_on("MEMCPY_NT_KUNIT_TEST"))
-# In a kernel with MEMCPY_NT, it also puts FORTIFY_SOURCE between that suite and memcpy_nt().
-FORTIFY = Suite("fortify", ("common", "kunit", "fortify"), turn_on("FORTIFY_KUNIT_TEST"))
-# NUMA_EMU gives it several nodes to tell apart.
-MEMMAP = Suite(
-    "zone_device_memmap",
-    ("common", "kunit", "zone_device"),
-    turn_on("ZONE_DEVICE_MEMMAP_KUNIT_TEST NUMA_EMU HUGETLBFS"),
-)
-# What `make review` runs at each patch, as far as the patch has it.
-SUITES = (FORTIFY, MEMCPY_NT, MEMMAP)
-
-
-def add_suites(name: str, suites: Iterable[Suite]) -> KernelConfig:
-    """Return the measured kernel's configuration with suites, which run when it is asked to."""
-    lines = tuple(line for suite in suites for line in suite.lines)
-    return replace(MEASURED, name=name, fragments=(*MEASURED.fragments, "kunit"), lines=lines)
-
-
-# The kernel of the series that tests boot.
-TESTED = add_suites("tested", SUITES)
-
-# Without EXPERT, Kconfig adds block devices, keyboards and more.
-SMALL = turn_on("EXPERT PROC_FS SYSFS TTY")
-# What each architecture needs besides on the machine that kunit.py chooses.
-MACHINES = {
-    # kunit.py gives a guest 1 GiB, of which 128 MiB are high memory here.
-    I386: (*SMALL, *turn_on("SERIAL_8250 SERIAL_8250_CONSOLE HIGHMEM4G")),
-    UML: turn_on("64BIT STDERR_CONSOLE"),
-    ARM64: (*SMALL, *turn_on("SERIAL_AMBA_PL011 SERIAL_AMBA_PL011_CONSOLE")),
-}
-
-
-@dataclass(frozen=True)
-class KunitKernel:
-    """A kernel that kunit.py builds and boots, in QEMU if its architecture names one.
-
-    lines are more of its configuration, words for its command line, args for each make.
-    """
-
-    architecture: Architecture
-    suites: tuple[Suite, ...]
-    lines: tuple[str, ...] = ()
-    words: str = ""
-    args: tuple[str, ...] = ()
-
-    @property
-    def config(self) -> KernelConfig:
-        fragments = tuple(dict.fromkeys(one for suite in self.suites for one in suite.fragments))
-        lines = (*MACHINES[self.architecture], *(line for one in self.suites for line in one.lines))
-        name, tools = self.architecture.name, Toolchain(self.architecture)
-        return KernelConfig(name, fragments, (*lines, *self.lines), tools, self.args)
-
-    def missing(self) -> list[str]:
-        qemu = self.architecture.qemu
-        return self.config.tools.missing() + [qemu] * (bool(qemu) and not shutil.which(qemu))
-
-
-# zone_device_memmap needs ZONE_DEVICE, which needs SPARSEMEM_VMEMMAP. i386 and UML have neither.
-# On x86-64, TESTED has the suites.
-KERNELS = {
-    kernel.config.name: kernel
-    for kernel in (
-        # Of these only UML runs natively, so only here can a missing drain show.
-        # An SMP UML needs seccomp mode. Every C file includes um.h first.
-        KunitKernel(
-            UML,
-            (MEMCPY_NT,),
-            ("CONFIG_NR_CPUS=2",),
-            "ncpus=2 seccomp=on",
-            (f"KCFLAGS=-include {FRAGMENT_FOLDER / 'um.h'}",),
-        ),
-        # Under TCG on a busy host, the kernel's check of the timer interrupt fails.
-        KunitKernel(I386, (MEMCPY_NT, FORTIFY), words="no_timer_check"),
-        KunitKernel(ARM64, (MEMCPY_NT, FORTIFY, MEMMAP), words=NODES),
-    )
-}
 
 
 def judge_report(told: str, console: str, suites: Sequence[str], what: str, log: Path) -> int:

@@ -4,13 +4,11 @@
 No option is in two fragments; tests/unit/test_config.py checks that.
 """
 
-import dataclasses
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.core import ROOT, Options, UserError
-from harness.core.architectures import ARM64, X86_64
 from harness.kernel.source import fetch_config
 from harness.kernel.toolchain import Toolchain
 
@@ -22,7 +20,6 @@ MATTERING = (
     *("MITIGATION_RETHUNK", "MITIGATION_RETPOLINE", "MITIGATION_SLS", "NODES_SHIFT", "NR_CPUS"),
     *("PREEMPT_DYNAMIC", "STACKPROTECTOR_STRONG", "UBSAN_BOUNDS", "VIRTIO_MEM", "X86_KERNEL_IBT"),
 )
-GUEST = ("common", "zone_device", "disks", "guest")
 
 
 def turn_on(names: str) -> tuple[str, ...]:
@@ -56,32 +53,6 @@ class KernelConfig:
     def read_all(self, options: Options) -> str:
         """Return Debian's configuration, where it is the start, and the text behind it."""
         return (fetch_config(options).read_text() if self.debian else "") + self.text()
-
-
-# The kernels that the VM boots, by the value of ARCH=.
-BOOTED = {
-    "x86_64": KernelConfig("", (*GUEST, "fortify", "x86_64")),
-    # No FORTIFY_SOURCE: it makes every file include a header that the series touches, so each
-    # change to the series would compile the whole kernel again.
-    "arm64": KernelConfig("arm64", (*GUEST, "arm64"), tools=Toolchain(ARM64)),
-}
-MEASURED = BOOTED[X86_64.name]
-# What Debian switches on besides, as far as the memmap's code meets it: for a boot of its own.
-LIKE_DEBIAN = dataclasses.replace(
-    MEASURED,
-    name="debian",
-    lines=(
-        *turn_off("HZ_1000"),
-        *turn_on("HZ_250 INIT_ON_ALLOC_DEFAULT_ON PAGE_POISONING SHUFFLE_PAGE_ALLOCATOR"),
-        *turn_on("NUMA_MIGRATION NUMA_BALANCING"),
-        "CONFIG_NODES_SHIFT=10",
-        *turn_on("RANDOMIZE_MEMORY PREEMPT_DYNAMIC JUMP_LABEL FTRACE FUNCTION_TRACER"),
-        *turn_on("CPU_MITIGATIONS MITIGATION_RETPOLINE MITIGATION_RETHUNK MITIGATION_SLS"),
-        *turn_on("X86_KERNEL_IBT DEBUG_LIST UBSAN UBSAN_BOUNDS UBSAN_SHIFT"),
-    ),
-)
-# For KMSAN on top of MEASURED: with it, Kconfig has no deferred initialisation.
-WITH_KMSAN = (*turn_on("KMSAN"), *turn_off("DEFERRED_STRUCT_PAGE_INIT"))
 
 
 def find_vanished(fragment: str, config: str) -> list[str]:

@@ -12,7 +12,8 @@ from pathlib import Path
 from harness.core import Options, announce, git, need_disk, run_stage, say
 from harness.core.architectures import get_machine
 from harness.core.cache import drop_others, keep
-from harness.kernel.config import BOOTED, MEASURED, KernelConfig, configure
+from harness.kernel.config import KernelConfig, configure
+from harness.kernel.configs import BOOTED, MEASURED
 from harness.kernel.toolchain import count_lines, need_tools
 from harness.kernel.tree import Trees, apply_series
 

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from harness.core import ROOT, Options, UserError, announce, git, run
-from harness.core.architectures import ARM64, LLVM, X86_64
+from harness.core.architectures import X86_64
 from harness.core.cache import digest, drop_others
-from harness.kernel.config import MEASURED, WITH_KMSAN, KernelConfig, configure, turn_off, turn_on
-from harness.kernel.toolchain import Toolchain, compile_like_mm_init
+from harness.kernel.config import KernelConfig, configure
+from harness.kernel.configs import ALONE, CONFIGS
+from harness.kernel.toolchain import compile_like_mm_init
 from harness.kernel.tree import Trees
 
 REPLAY = ROOT / "replay"
@@ -66,67 +67,6 @@ RENAMED = [
 ]
 # Of no use in user space, or in the way of the linker.
 DROPPED = (".modinfo", ".discard*", ".note*", ".initcall*", ".eh_frame")
-
-# What Debian's users run, by the compiler of this machine. The program does to it what a kernel
-# does when it boots: see replay/boot.c. A NOP for ftrace is at each function's start, objtool makes
-# NOPs of static keys, here object by object, and lists the returns.
-DEBIAN = KernelConfig(
-    Options.config,
-    lines=turn_on("DEBUG_INFO_NONE"),
-    args=("KCFLAGS=-mnop-mcount", "delay-objtool=", "objtool-args=--hacks=jump_label --rethunk"),
-    debian=True,
-)
-HUGETLB = "HUGETLBFS HUGETLB_PAGE HUGETLB_PAGE_OPTIMIZE_VMEMMAP"
-# Without these, the kernel streams no folio, and the program copy compares how it does.
-DEMOTION = turn_on("NUMA_MIGRATION MEMORY_FAILURE X86_MCE")
-
-
-def vary(name: str, *lines: str, **more: Any) -> KernelConfig:
-    """Return the VM's configuration with these lines, and more of its fields, changed.
-
-    Jump labels are as in a distribution's kernel: a static key that is off costs a NOP.
-    """
-    keys = turn_on("JUMP_LABEL") if not more.get("fragments") and name != "keys" else ()
-    return replace(MEASURED, name=name, lines=(*keys, *lines), **more)
-
-
-CONFIGS = {
-    config.name: config
-    for config in (
-        DEBIAN,
-        vary("default", *DEMOTION),
-        # Static keys are variables, so that check_pages= can be switched on.
-        vary("keys"),
-        # compound_info holds the head's address, not a mask.
-        vary("pointer", *turn_off(HUGETLB)),
-        # Two more words, so not a power of two. Without KMSAN itself the code can run here.
-        vary("page80", *WITH_KMSAN, tools=Toolchain(llvm=LLVM), args=("KMSAN_SANITIZE=n",)),
-        # Also without ZONE_DMA, so that ZONE_DEVICE has another number.
-        vary(
-            "nomemcg",
-            *turn_off("MEMCG"),
-            *turn_on("EXPERT VM_EVENT_COUNTERS"),
-            *turn_off("ZONE_DMA"),
-        ),
-        vary("debug", *turn_on("DEBUG_VM DEBUG_VM_PGFLAGS"), *DEMOTION),
-        vary("trace", *turn_on("DEBUG_PAGE_REF"), fragments=(*MEASURED.fragments, "tracers")),
-        # Pageblocks as large as the blocks that are freed, and no ZONE_DEVICE.
-        vary(
-            "pageblock",
-            *turn_on("NUMA MEMORY_HOTPLUG DEFERRED_STRUCT_PAGE_INIT CMA"),
-            fragments=("common", "fortify"),
-        ),
-        vary("clang", *DEMOTION, tools=Toolchain(llvm=LLVM)),
-        KernelConfig(
-            "arm64",
-            ("common", "zone_device", "fortify"),
-            turn_on("COMPACTION"),
-            Toolchain(ARM64),
-        ),
-    )
-}
-# Where mm/mm_init.o is linked alone.
-ALONE = ("page80", "arm64")
 
 
 @dataclass(frozen=True)

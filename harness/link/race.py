@@ -18,10 +18,11 @@ from harness.core import Options, UserError, announce, run, run_stage, say
 from harness.core.cache import replace, scratch
 from harness.core.cpu import name_cpu
 from harness.kernel import tree
+from harness.kernel.configs import CONFIGS
 from harness.kernel.peer import prepare_peer
 from harness.kernel.toolchain import need_tools
 from harness.link.disassembly import note_peer_drain
-from harness.link.program import CONFIGS, COPY, MEMMAP, Program
+from harness.link.program import COPY, MEMMAP, Program
 from report.rows import format_samples
 from report.samples import Samples, merge_runs
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from harness.core import ROOT, Options, announce, compile_program, run, run_stage
 from harness.core.cache import replace
-from harness.kernel.config import BOOTED
+from harness.kernel.configs import BOOTED
 from harness.kernel.tree import apply_series
 from harness.vm.userland import collect_programs, find_program
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harness.core import UserError, announce, lock_build, read_options, run_program
 from harness.core.command import make_environment
-from harness.kernel.config import BOOTED
+from harness.kernel.configs import BOOTED
 from harness.kernel.images import Kernel, build_kernel
 from harness.kernel.tree import apply_series
 from harness.vm.accel import choose_accel

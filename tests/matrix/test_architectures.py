@@ -4,14 +4,15 @@
 import pytest
 
 from harness.cells import compile
+from harness.kernel import configs
 from harness.kernel.config import KernelConfig
 from support import Builder, need
 
-X86_64 = compile.add_zone_device(compile.X86_64)
+X86_64 = configs.add_zone_device(configs.OBJECTS_X86_64)
 CELLS = [
     pytest.param(config, id=f"{one.name}-{kind}")
-    for one in compile.TARGETS
-    for kind, config in {"on": compile.add_zone_device(one), "off": one}.items()
+    for one in configs.TARGETS
+    for kind, config in {"on": configs.add_zone_device(one), "off": one}.items()
     if kind == "off" or config != one
 ]
 
@@ -33,7 +34,7 @@ def test_no_new_warning(builder: Builder, config: KernelConfig) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("folder", "config"),
-    [pytest.param(*one, id=one[1].name) for one in compile.SANITIZERS],
+    [pytest.param(*one, id=one[1].name) for one in configs.SANITIZERS],
 )
 def test_no_new_warning_in_test_of_sanitizer(
     builder: Builder, folder: str, config: KernelConfig
@@ -42,6 +43,6 @@ def test_no_new_warning_in_test_of_sanitizer(
     objects = [f"{file.removesuffix('c')}o" for file in files]
     need(config.tools.missing())
     made = compile.compile_both(
-        builder.options, builder.trees, compile.add_zone_device(config), files
+        builder.options, builder.trees, configs.add_zone_device(config), files
     )
     assert objects and made == (objects, objects, [])

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.cells import compile
+from harness.kernel import configs
 from harness.kernel.config import KernelConfig
 from support import Builder, choose, need
 
@@ -13,7 +14,9 @@ KINDS = ("read_overflow2", "read_overflow2_field", "write_overflow", "write_over
 # Of the kernel that tests boot, what its build told. The others are compiled for this test. x86-64
 # has its own memcpy_nt(), and the others fall back to memcpy().
 BOOTED = "booted"
-TARGETS = {target.name: target for target in (compile.CLANG, compile.I386, compile.ARM64)}
+TARGETS = {
+    target.name: target for target in (configs.CLANG, configs.OBJECTS_I386, configs.OBJECTS_ARM64)
+}
 
 
 def compile_logs(builder: Builder, target: KernelConfig) -> Path:

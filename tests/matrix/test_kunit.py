@@ -6,24 +6,24 @@ import pytest
 from harness.cells import boots, kunit
 from harness.cells.compile import MEMMAP_TEST
 from harness.core import command
-from harness.kernel import tree
+from harness.kernel import configs, tree
 from harness.kernel.images import build_kernel
 from support import Builder, need
 
-BOOT = boots.Boot(words=f"{kunit.RUN} {kunit.NODES}")
+BOOT = boots.Boot(words=f"{kunit.RUN} {configs.NODES}")
 
 
 def test_suites_in_the_vm(builder: Builder) -> None:
     """With KALLSYMS, memcpy_nt looks at fixups, too."""
     _, log = builder.boot("series", "kunit", BOOT)
-    suites = [suite.name for suite in kunit.SUITES]
+    suites = [suite.name for suite in configs.SUITES]
     assert kunit.parse_log(builder.trees.series, log, suites, "KUnit in the VM") > 0
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", kunit.KERNELS)
+@pytest.mark.parametrize("name", configs.KUNIT_KERNELS)
 def test_suites(builder: Builder, name: str) -> None:
-    machine = kunit.KERNELS[name]
+    machine = configs.KUNIT_KERNELS[name]
     need(machine.missing())
     passed, log = kunit.run_kunit(builder.options, builder.trees.series, machine)
     assert passed > 0
@@ -48,6 +48,8 @@ def test_memmap_of_base(builder: Builder) -> None:
     assert not command.git(
         step, "diff", "--name-only", "base", "--", "mm/mm_init.c", "mm/memremap.c", "include"
     )
-    kernel = build_kernel(builder.options, "base", step, kunit.add_suites("memmap", [kunit.MEMMAP]))
+    kernel = build_kernel(
+        builder.options, "base", step, configs.add_suites("memmap", [configs.MEMMAP])
+    )
     _, log = boots.boot_once(builder.options, builder.trees.series, kernel, "kunit", BOOT)
-    assert kunit.parse_log(step, log, [kunit.MEMMAP.name], "KUnit of the base's memmap") > 0
+    assert kunit.parse_log(step, log, [configs.MEMMAP.name], "KUnit of the base's memmap") > 0

@@ -15,9 +15,10 @@ import pytest
 
 from harness.core import UserError, run
 from harness.core.architectures import X86_64
+from harness.kernel.configs import ALONE, CONFIGS
 from harness.kernel.toolchain import compile_like_mm_init
 from harness.link.disassembly import CHUNK, find_loads, find_undrained
-from harness.link.program import ALONE, CONFIGS, MAIN, MEMMAP
+from harness.link.program import MAIN, MEMMAP
 from harness.link.race import RACES, run_races
 from report.rows import PARTS, format_samples
 from support import Builder, choose, compare, compare_all, read_faults, replay

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.cells import compile, kunit
+from harness.cells import compile
 from harness.core import command
-from harness.kernel import tree
+from harness.kernel import configs, tree
 from review import scripts
 from support import Builder, need
 
@@ -92,4 +92,4 @@ def test_objects(builder: Builder, faulty: tree.Trees) -> None:
 
 def test_each_touched_suite_runs_at_each_patch(builder: Builder) -> None:
     names = {Path(name).stem for name in compile.list_touched(builder.trees, "*_kunit.c")}
-    assert names == {f"{suite.name}_kunit" for suite in kunit.SUITES}
+    assert names == {f"{suite.name}_kunit" for suite in configs.SUITES}

@@ -12,7 +12,8 @@ import pytest
 
 from harness.cells import kunit, sanitizers
 from harness.cells.boots import Boot
-from harness.cells.kernels import KERNELS
+from harness.kernel import configs
+from harness.kernel.configs import VM_KERNELS
 from harness.vm.console import name_console, read_times
 from harness.vm.devices import DEVICES, count_pages
 from support import Builder
@@ -26,9 +27,9 @@ REPORTED = re.compile(r"Call Trace:|page dumped because: kasan: bad access detec
 
 
 def test_suites(builder: Builder, name: str) -> None:
-    words = f"{kunit.RUN} {kunit.NODES} kunit.filter_glob={GLOB}"
-    _, log = builder.boot("series", "sanitizer-suites", Boot(words=words, config=KERNELS[name]))
-    suites = (kunit.MEMCPY_NT.name, kunit.MEMMAP.name)
+    words = f"{kunit.RUN} {configs.NODES} kunit.filter_glob={GLOB}"
+    _, log = builder.boot("series", "sanitizer-suites", Boot(words=words, config=VM_KERNELS[name]))
+    suites = (configs.MEMCPY_NT.name, configs.MEMMAP.name)
     assert kunit.parse_log(builder.trees.series, log, suites, f"KUnit with {name}")
 
 
@@ -42,9 +43,9 @@ def test_rebinds(builder: Builder, name: str) -> None:
     if checker.in_ram:
         # One struct page for every page of the device.
         pages = dict.fromkeys(pages, round(checker.gib * 2**18))
-    boot = Boot("rebind", words, KERNELS[name], devices=devices)
+    boot = Boot("rebind", words, VM_KERNELS[name], devices=devices)
     text, log = builder.boot("series", "sanitizer-rebinds", boot)
-    release = builder.kernel("series", KERNELS[name]).release
+    release = builder.kernel("series", VM_KERNELS[name]).release
     with name_console(f"rebinds with {name}", log):
         assert read_times(text, release, checker.rebinds, pages)
 
@@ -59,7 +60,7 @@ def test_control(builder: Builder, name: str) -> None:
     report = f"BUG: {checker.own.upper()}: "
     boot = Boot(
         words=f"{kunit.RUN} kunit.filter_glob={checker.own}.*_nt*",
-        config=KERNELS[name],
+        config=VM_KERNELS[name],
         harmless=lambda line: report in line or bool(REPORTED.search(line)),
     )
     text, log = builder.boot("series", "sanitizer-control", boot)

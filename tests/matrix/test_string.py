@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from harness.core import ROOT
+from harness.kernel.configs import CONFIGS
 from harness.kernel.toolchain import compile_like_mm_init
 from harness.link.disassembly import Code
-from harness.link.program import CONFIGS, MEMMAP
+from harness.link.program import MEMMAP
 from support import Builder, choose, need
 
 

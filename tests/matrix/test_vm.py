@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.core import command, errors
-from harness.kernel.config import LIKE_DEBIAN
+from harness.kernel.configs import LIKE_DEBIAN
 from harness.link.disassembly import find_undrained
 from harness.vm import accel, guest, initramfs, shell
 from harness.vm.devices import DEVICES

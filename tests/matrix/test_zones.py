@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from harness.cells import boots, kunit, zones
-from harness.kernel.config import MEASURED, KernelConfig
+from harness.cells import boots, zones
+from harness.kernel import configs
+from harness.kernel.config import KernelConfig
+from harness.kernel.configs import MEASURED
 from support import Builder, fail_if
 
 REBOOTS = 20
@@ -19,7 +21,7 @@ def count(
     side: str,
     cpus: int = 2,
     nodes: int = 1,
-    config: KernelConfig = kunit.TESTED,
+    config: KernelConfig = configs.TESTED,
     more: str = "",
 ) -> str:
     """Return the console of a kernel that only tells of its zones.

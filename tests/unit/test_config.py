@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.cells import compile, kunit
 from harness.core import UserError, read_options
 from harness.core.architectures import ARCHITECTURES, GUESTS
-from harness.kernel import config
+from harness.kernel import config, configs
+from harness.kernel.configs import CONFIGS
 from harness.kernel.toolchain import Toolchain
-from harness.link.program import CONFIGS
 
 
 def test_vanished_fragment_line() -> None:
@@ -49,8 +48,8 @@ def test_no_option_stands_in_two_fragments() -> None:
 
 def test_each_guest_has_a_fragment_and_a_configuration() -> None:
     """A new architecture in the table needs both."""
-    assert set(config.BOOTED) == set(GUESTS)
-    for name, booted in config.BOOTED.items():
+    assert set(configs.BOOTED) == set(GUESTS)
+    for name, booted in configs.BOOTED.items():
         assert booted.fragments[-1] == name
         assert (config.FRAGMENT_FOLDER / f"{name}.config").exists()
 
@@ -58,9 +57,9 @@ def test_each_guest_has_a_fragment_and_a_configuration() -> None:
 def test_each_architecture_is_compiled_for_and_tested() -> None:
     """An architecture must also be in the tables that depend on the table of architectures."""
     known = set(ARCHITECTURES.values())
-    compiled = {target.tools.architecture for target in compile.TARGETS}
-    kunits = {kernel.config.tools.architecture for kernel in kunit.KERNELS.values()}
-    kunits.add(kunit.TESTED.tools.architecture)
+    compiled = {target.tools.architecture for target in configs.TARGETS}
+    kunits = {kernel.config.tools.architecture for kernel in configs.KUNIT_KERNELS.values()}
+    kunits.add(configs.TESTED.tools.architecture)
     replayed = {config.tools.architecture for config in CONFIGS.values()}
     assert compiled == known
     assert kunits == {one for one in known if one.qemu or one.name == "um"}
