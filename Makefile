@@ -9,6 +9,20 @@ export $(VARIABLES)
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 UNKNOWN := $(filter-out $(VARIABLES) MAKE% -%,$(GIVEN))
 $(if $(UNKNOWN),$(error there is no variable $(UNKNOWN): make help lists them))
+# What each target reads of them; all read BUILD.
+TREE = LINUX JOBS
+$(foreach target,source tree export outbox,$(eval READ_$(target) = $(TREE)))
+$(foreach target,kernels initramfs,$(eval READ_$(target) = $(TREE) ARCH))
+$(foreach target,review test test-all,$(eval READ_$(target) = $(TREE) ACCEL SIZE))
+$(foreach target,setup tools tools-all,$(eval READ_$(target) = ARCH))
+READ_first = $(TREE) CONFIG
+READ_bench = $(TREE) CONFIG SIZE REBINDS ARCH ACCEL
+READ_shell = $(TREE) SIZE ARCH ACCEL KERNEL
+READ_memmap = $(TREE) RUNS CONFIG PEER
+READ_copy = $(TREE) RUNS CONFIG
+READ_record = $(TREE) RUNS CONFIG FROM
+READ := BUILD MAKE% -% $(foreach target,$(MAKECMDGOALS),$(READ_$(target)))
+$(if $(filter-out $(READ),$(GIVEN)),$(error make $(MAKECMDGOALS) has no $(filter-out $(READ),$(GIVEN))=: leave it out))
 
 # The shell takes the folder from the environment, so that no path is split.
 PYTHON = "$$BUILD/venv/bin/python" -B
@@ -150,7 +164,9 @@ test-all: tools-all
 	@$(MATRIX) tests/matrix
 
 list:
+	@$(SETUP) list
 	$(SYSTEM_PYTHON) harness.cells.listing
 
 clean:
+	@$(SETUP) clean
 	$(SYSTEM_PYTHON) harness.clean

@@ -23,10 +23,12 @@ from harness.core.progress import announce, say
 from harness.core.stages import run_program
 
 PYTHON = Path("/usr/bin/python3")
-# To compile a kernel's objects. git brings perl; the keyring is to verify what apt fetches.
+# To fetch the kernel's source. git brings perl; the keyring is to verify what apt fetches.
+SOURCE = ("git", "xz-utils", "debian-archive-keyring")
+# To compile a kernel's objects.
 OBJECTS = (
-    *("gcc", "libc6-dev", "make", "bc", "bison", "flex", "libelf-dev", "libssl-dev", "git"),
-    *("xz-utils", "debian-archive-keyring"),
+    *("gcc", "libc6-dev", "make", "bc", "bison", "flex", "libelf-dev", "libssl-dev"),
+    *SOURCE,
 )
 # What runs in a guest; list_packages() adds what runs the guest of ARCH=, and compiles for it.
 GUEST = ("ndctl", "daxctl", "busybox-static")
@@ -47,11 +49,13 @@ CELLS = (
 )
 # The packages that a target needs. Single stages are like objects or bench.
 NEEDS: dict[str, tuple[str, ...]] = {
+    "list": (),
+    "clean": (),
     "objects": OBJECTS,
     "bench": (*OBJECTS, *GUEST),
-    "tables": (*OBJECTS, *VENV),
-    "outbox": (*OBJECTS, *VENV),
-    "check": (*OBJECTS, *VENV, *REVIEWERS),
+    "tables": VENV,
+    "outbox": (*SOURCE, *VENV),
+    "check": (*SOURCE, *VENV, *REVIEWERS, "gcc", "libc6-dev"),
     "review": (*OBJECTS, *VENV, *REVIEWERS, *GUEST),
     "test": CELLS,
     "test-all": (
@@ -61,7 +65,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     ),
 }
 # What builds no kernel.
-WITHOUT_KERNEL = ("check", "outbox")
+WITHOUT_KERNEL = ("list", "clean", "tables", "check", "outbox")
 # What is installed by pip: first what builds dkimpy, the one package that has no wheel.
 LISTS = [ROOT / f"harness/requirements/{name}.txt" for name in ("build", "packages")]
 PIP = (

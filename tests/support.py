@@ -23,6 +23,7 @@ from harness.cells import boots, sanitizers
 from harness.core import ROOT, Options, make_environment, say
 from harness.core.architectures import get_machine
 from harness.core.debian import NotOffered
+from harness.core.host import count_cpus
 from harness.kernel import configs, images
 from harness.kernel.config import KernelConfig
 from harness.kernel.configs import BOOTED, CONFIGS, MEASURED
@@ -174,7 +175,7 @@ def start_all(
     request: pytest.FixtureRequest, test: str, call: Callable[[Any], Any]
 ) -> dict[Any, "Future[Any]"]:
     """Call a function with the parameter of each instance of a module's test, one on each CPU."""
-    pool = ThreadPoolExecutor(os.cpu_count())
+    pool = ThreadPoolExecutor(count_cpus())
     request.addfinalizer(lambda: pool.shutdown(cancel_futures=True))
     functions = [one for one in request.session.items if isinstance(one, pytest.Function)]
     own = [one for one in functions if one.module is request.module and one.originalname == test]
@@ -220,7 +221,7 @@ def compare(made: Path, words: str, config: KernelConfig = CONFIGS["debian"]) ->
 
 def compare_all(made: Path, checks: Iterable[str]) -> None:
     """The same of several checks, one on each CPU."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(count_cpus()) as pool:
         list(pool.map(functools.partial(compare, made), checks))
 
 

@@ -2,10 +2,10 @@
 """Run programs in a known environment, end them with us, and report a failure in one line."""
 
 import contextlib
-import ctypes
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +13,6 @@ from pathlib import Path
 
 from harness.core.errors import UserError
 
-PR_SET_PDEATHSIG = 1
 TELLING = re.compile(
     r"error:|fatal:|^[EW]: |ERROR|CRITICAL|WARNING|^DIFFERS|undefined reference|No space left"
     r"|\*\*\* "
@@ -44,24 +43,23 @@ def spawn(
 ) -> Iterator[subprocess.Popen[str]]:
     """Start command, and end it and all that it started when the block ends.
 
-    make gets PATIENCE seconds to clean up. If this process dies, the kernel ends command. Its
-    output, stdout and stderr together, is a pipe. env adds to its environment. Raises UserError
-    when the program is not installed.
+    make gets PATIENCE seconds to clean up. If this process dies, the kernel ends command, as
+    setpriv asks it to. The output, stdout and stderr together, is a pipe. env adds to the
+    environment. Raises UserError when the program is not installed.
     """
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    prctl = ctypes.CDLL(None).prctl
-    try:
-        child: subprocess.Popen[str] = subprocess.Popen(
-            [str(arg) for arg in command],
-            text=True,
-            errors="replace",
-            start_new_session=True,
-            preexec_fn=lambda: prctl(PR_SET_PDEATHSIG, signal.SIGTERM),
-            env=make_environment(env),
-            **streams | more,
-        )  # type: ignore[call-overload]
-    except FileNotFoundError as error:
-        raise UserError(f"{error.filename} is missing: run 'make tools'") from None
+    variables = make_environment(env)
+    for program in ("setpriv", command[0]):
+        if not shutil.which(program, path=variables.get("PATH")):
+            raise UserError(f"{program} is missing: run 'make tools'")
+    child: subprocess.Popen[str] = subprocess.Popen(
+        ["setpriv", "--pdeathsig=TERM", *map(str, command)],
+        text=True,
+        errors="replace",
+        start_new_session=True,
+        env=variables,
+        **streams | more,
+    )  # type: ignore[call-overload]
     try:
         yield child
     finally:

@@ -10,6 +10,7 @@ from pathlib import Path
 from harness.core.architectures import GUESTS
 from harness.core.errors import UserError
 from harness.core.folders import ROOT, check_path
+from harness.core.host import count_cpus
 
 # GiB for each device. In less, the device with 1 GiB alignment has no room for data.
 SIZES = range(2, 1025)
@@ -85,7 +86,7 @@ def read_options(env: Mapping[str, str] = os.environ) -> Options:
         rebinds=read_count(env, "REBINDS", 30, 1000),
         linux=Path(env["LINUX"]).resolve() if env.get("LINUX") else None,
         accel=accel,
-        jobs=read_count(env, "JOBS", os.cpu_count() or 1, 1024),
+        jobs=read_count(env, "JOBS", count_cpus(), 1024),
         build=build,
         arch=arch,
         peer=env.get("PEER") or "",

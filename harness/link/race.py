@@ -171,6 +171,8 @@ def run_race(options: Options, race: Race) -> Samples:
     if options.config not in names:
         raise UserError(f"CONFIG={options.config} must be one of {', '.join(names)}")
     need_tools(CONFIGS[options.config].tools.missing())
+    # Before the source is fetched: a system may have no such package.
+    CONFIGS[options.config].read_all(options)
     trees = tree.apply_series(options)
     peer = prepare_peer(options, trees.base.parent)
     made = race.program.build(options, trees, peer=peer)

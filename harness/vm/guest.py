@@ -15,6 +15,7 @@ from pathlib import Path
 
 from harness.core import UserError, announce, run, spawn
 from harness.core.architectures import get_machine
+from harness.core.host import find_free_memory
 from harness.kernel.images import Kernel
 from harness.vm.console import DONE, FAILED, STAGE, is_splat, read_message
 from harness.vm.devices import MEMMAP_GIB, Device
@@ -41,9 +42,7 @@ def need_memory(gib: float, devices: Sequence[Device], ram_gib: int = RAM_GIB) -
     That is ram_gib GiB of RAM, and the memmap of each device of gib GiB, which is on the device.
     """
     need = ram_gib + len(devices) * gib * MEMMAP_GIB + 0.5
-    match = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())
-    free = int(match[1]) / 2**20 if match else need
-    if free < need:
+    if (free := find_free_memory()) < need:
         raise UserError(
             f"a guest with {ram_gib} GiB of RAM and {len(devices)} devices of {gib} GiB needs "
             f"{need:.1f} GiB of memory, but {free:.1f} GiB are free: close other programs, "

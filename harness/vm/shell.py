@@ -37,12 +37,12 @@ def run_shell() -> None:
     # Not for as long as the shell is open: QEMU has read kernel and initramfs by then.
     with lock_build(options.build):
         check_qemu(options.arch)
+        need_memory(options.gib, list_devices(options.arch))
         trees = apply_series(options)
         kernel = build_kernel(
             options, options.kernel, getattr(trees, options.kernel), BOOTED[options.arch]
         )
         image = make_initramfs(options, trees.series, "shell")
-        need_memory(options.gib, list_devices(options.arch))
         accel = choose_accel(options, kernel, image)
     announce(f"a shell in {kernel.release} ({accel})")
     command = [*map(str, make_guest(kernel, image, accel, options.gib).command())]

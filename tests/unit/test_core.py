@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """harness/core: how programs are run, the variables of make, the description of a CPU."""
 
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from harness.core import command, cpu, errors, options
+from harness.core import command, cpu, errors, folders, host, options
 from support import Builder
 
 BUILD = ["  CC utxferror.o", "a.c:1: error: no semicolon", "make: *** [a.o] Error 1"]
@@ -82,3 +86,45 @@ def test_memmap_is_compared_without_debians_package() -> None:
         builder.options = options.read_options({"CONFIG": config})
         assert builder.name_config("debian") == name
     builder.need_config(builder.name_config("debian"))
+
+
+@pytest.mark.parametrize(
+    ("limit", "used", "cached", "gib"), [("max", 0, 0, 8), ("3", 2, 1, 2), ("32", 2, 0, 8)]
+)
+def test_memory_and_cpus_of_a_container(
+    limit: str, used: int, cached: int, gib: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """8 GiB are free, but a group above that of this process may have less."""
+    monkeypatch.setattr(host, "PROC", tmp_path)
+    monkeypatch.setattr(host, "CGROUPS", tmp_path / "groups")
+    group = tmp_path / "groups/a"
+    for folder in (tmp_path / "self", group / "b"):
+        folder.mkdir(parents=True)
+    (tmp_path / "meminfo").write_text(f"MemFree: 1 kB\nMemAvailable:    {8 << 20} kB\n")
+    (tmp_path / "self/cgroup").write_text("0::/a/b\n")
+    (group / "memory.max").write_text(f"{int(limit) << 30}\n" if limit != "max" else "max\n")
+    (group / "memory.current").write_text(f"{used << 30}\n")
+    (group / "memory.stat").write_text(f"anon 5\ninactive_file {cached << 30}\n")
+    assert host.find_free_memory() == gib
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 3})
+    assert options.read_options({}).jobs == 2
+
+
+def test_program_ends_with_the_harness(tmp_path: Path) -> None:
+    """Also when that is killed, and cannot end it itself."""
+    script = (
+        f"from harness.core import run; run(['sh', '-c', 'echo $$ >{tmp_path}/p; sleep 99'], '')"
+    )
+    words = [sys.executable, "-B", "-c", script]
+    with subprocess.Popen(words, cwd=folders.ROOT) as child:
+        for _ in range(100):
+            if (tmp_path / "p").exists() and (tmp_path / "p").read_text():
+                break
+            time.sleep(0.1)
+        child.send_signal(signal.SIGKILL)
+    pid = Path("/proc", (tmp_path / "p").read_text().strip())
+    for _ in range(50):
+        if not pid.exists() or " Z " in (pid / "stat").read_text():
+            break
+        time.sleep(0.1)
+    assert not pid.exists() or " Z " in (pid / "stat").read_text()

@@ -9,7 +9,7 @@ import pytest
 
 from harness.core import errors, options
 from harness.kernel import images
-from harness.vm import accel, guest
+from harness.vm import accel, guest, shell
 
 KERNEL = images.Kernel("base", "7.3.0-rc7-base", Path("bzImage"))
 GUEST = guest.Guest(KERNEL, Path("initramfs"), "tcg", 1)
@@ -60,3 +60,16 @@ def test_kvm_is_used_where_a_probe_boot_works(
     assert choose("a", works, True, ACCEL="tcg") == "tcg"
     assert choose("b", HANG, True) == "tcg" and gone(tmp_path / "pid")
     assert choose("b", works, True) == "tcg"
+
+
+def test_memory_for_a_shell_is_looked_at_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not when a kernel was built for it."""
+    monkeypatch.setenv("BUILD", str(tmp_path / "build"))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr(shell, "check_qemu", lambda _: "7.2")
+    monkeypatch.setattr(guest, "find_free_memory", lambda: 1.0)
+    monkeypatch.setattr(shell, "apply_series", lambda _: pytest.fail("the tree was made"))
+    with pytest.raises(errors.UserError, match="but 1.0 GiB are free"):
+        shell.run_shell()

@@ -3,6 +3,7 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -27,7 +28,33 @@ def test_packages_that_cannot_be_installed(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr("os.geteuid", lambda: 0)
     build = tmp_path / "build"
-    told = "^packages could not be installed: as root, run 'apt-get install gcc libc6-dev .*'"
+    told = "^packages could not be installed: as root, run 'apt-get install python3-venv'"
     with pytest.raises(errors.UserError, match=told):
         setup.provide("tables", options.read_options({"BUILD": str(build)}))
     assert not (build / "venv").exists()
+
+
+def test_old_python_is_named(tmp_path: Path) -> None:
+    """In one line, by each target that runs Python."""
+    (tmp_path / "python3").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "python3").chmod(0o755)
+    script = (folders.ROOT / "harness/setup.sh").read_text()
+    (tmp_path / "setup.sh").write_text(script.replace("/usr/bin", str(tmp_path)))
+    told = command.run(["sh", tmp_path / "setup.sh", "list"], "setup.sh", fine=(1,))
+    assert told == f"error: {tmp_path}/python3 is older than 3.11\n"
+    rules = (folders.ROOT / "Makefile").read_text().split("\n\n")
+    runs = [rule for rule in rules if "$(SYSTEM_PYTHON)" in rule and "\n\t" in rule]
+    assert [rule for rule in runs if "$(SETUP)" not in rule] == []
+
+
+@pytest.mark.parametrize("what", ["list", "tables", "check", "outbox"])
+def test_what_builds_no_kernel_runs_on_any_machine(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.uname", lambda: SimpleNamespace(machine="aarch64"))
+    monkeypatch.setattr(setup, "find_missing", lambda _: [])
+    monkeypatch.setattr(setup, "make_environment_anew", lambda _: None)
+    setup.provide(what, options.read_options({"BUILD": str(tmp_path / "build")}))
+    assert {"bison", "flex", "libelf-dev"} & {*setup.list_packages(what, "x86_64")} == set()
+    with pytest.raises(errors.UserError, match="^this host is aarch64: kernels are built on x86"):
+        setup.provide("objects", options.read_options({}))
