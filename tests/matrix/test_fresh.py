@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A bare Debian with nothing but what README names builds the objects, compares and races."""
+"""A bare Debian with nothing but what README names builds the objects, compares and races.
+
+Other systems have a container.
+"""
 
 import os
+import shlex
 import shutil
 import subprocess
 import urllib.request
@@ -79,3 +83,28 @@ def test_bare_debian(builder: Builder, release: str) -> None:
         assert "as base, byte for byte" in told and "seconds of one core per TiB" in told
     finally:
         remove_system(system)
+
+
+def find_container_tool() -> str:
+    """Return docker or podman, whichever can run here; skip the test if neither can."""
+    for tool in ("docker", "podman"):
+        if (
+            shutil.which(tool)
+            and not subprocess.run([tool, "info"], capture_output=True).returncode
+        ):
+            return tool
+    pytest.skip("neither docker nor podman can run here")
+
+
+@pytest.mark.full
+def test_container() -> None:
+    """What the file says builds and runs; make list needs the checkout and Python only."""
+    tool = find_container_tool()
+    text = (ROOT / "container/Dockerfile").read_text()
+    build, start = (line[4:] for line in text.splitlines() if line.startswith("#   docker "))
+    assert start.endswith(" make bench")
+    start = start.replace(" -it ", " ").replace("make bench", "make list")
+    for line in (build, start):
+        words = shlex.split(line.replace("docker", tool, 1).replace("$PWD", str(ROOT)))
+        told = command.run(words, line, cwd=ROOT)
+    assert "test_fresh.py::test_container" in told
