@@ -93,8 +93,8 @@ def find_missing(packages: Sequence[str]) -> list[str]:
     if not shutil.which(command[0]):
         say(f"there is no dpkg: these have to be there, by Debian's names: {' '.join(packages)}")
         return []
-    told = subprocess.run(command, capture_output=True, text=True).stdout.split()
-    return [package for package in packages if f"{package}=installed" not in told]
+    states = subprocess.run(command, capture_output=True, text=True).stdout.split()
+    return [package for package in packages if f"{package}=installed" not in states]
 
 
 def install_packages(packages: Sequence[str]) -> None:
@@ -140,8 +140,8 @@ def provide(what: str, options: Options) -> None:
         )
     packages = find_missing(list_packages(what, options.arch))
     key = options.build / "venv/key"
-    made = key.read_text() if key.exists() else ""
-    bare = {*VENV} <= {*NEEDS[what]} and made != find_key(options.build)
+    known = key.read_text() if key.exists() else ""
+    bare = {*VENV} <= {*NEEDS[what]} and known != find_key(options.build)
     # Nothing is locked, and nobody is kept waiting, when all is there.
     if not packages and not bare:
         return

@@ -31,8 +31,8 @@ LABELS = {
 def select_orders(results: Sequence[Result]) -> list[Result]:
     """Return the fills of 16 GiB by one thread with their memmap on the device, by order."""
     whole = {"what": "fill", "mib": 16 << 10, "ram": 0, "threads": 0}
-    found = [one for one in results if all(one.get(key) == whole[key] for key in whole)]
-    return sorted(found, key=lambda one: int(one["order"]))
+    orders = [one for one in results if all(one.get(key) == whole[key] for key in whole)]
+    return sorted(orders, key=lambda one: int(one["order"]))
 
 
 def make_figure(runs: Mapping[str, Sequence[Result]]) -> Figure:
@@ -42,7 +42,7 @@ def make_figure(runs: Mapping[str, Sequence[Result]]) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    found = [select_orders(results) for results in runs.values()]
+    fills = [select_orders(results) for results in runs.values()]
     columns = min(2, len(runs))
     rows = -(-len(runs) // columns)
     figure = Figure(figsize=(10, 5.2 * rows / columns), layout="constrained")
@@ -53,9 +53,9 @@ def make_figure(runs: Mapping[str, Sequence[Result]]) -> Figure:
         fontsize=9,
         color=INK,
     )
-    for axes in panels.flat[len(found) :]:
+    for axes in panels.flat[len(fills) :]:
         axes.remove()
-    for axes, run, results in zip(panels.flat[: len(found)], runs, found, strict=True):
+    for axes, run, results in zip(panels.flat[: len(fills)], runs, fills, strict=True):
         axes.grid(axis="y", color="#e3e5e8")
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)

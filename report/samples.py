@@ -67,17 +67,17 @@ def format_ratios(ratios: Sequence[float]) -> str:
 def merge_runs(runs: Sequence[Sequence[Result]]) -> list[Result]:
     """Return each row with its processes; a row that some ran at another size is several rows."""
     merged = []
-    for found in zip(*runs, strict=True):
-        sizes = dict.fromkeys((one.get("row"), one.get("mib")) for one in found)
+    for results_of_row in zip(*runs, strict=True):
+        sizes = dict.fromkeys((run.get("row"), run.get("mib")) for run in results_of_row)
         for size in sizes:
-            results = [one for one in found if (one.get("row"), one.get("mib")) == size]
+            results = [run for run in results_of_row if (run.get("row"), run.get("mib")) == size]
             same = {
                 key: value
                 for key, value in results[0].items()
-                if all(one[key] == value for one in results) and not isinstance(value, dict)
+                if all(run[key] == value for run in results) and not isinstance(value, dict)
             }
-            parts = [{key: one[key] for key in one if key not in same} for one in results]
-            of = {"of": len(found)} if len(sizes) > 1 else {}
+            parts = [{key: run[key] for key in run if key not in same} for run in results]
+            of = {"of": len(results_of_row)} if len(sizes) > 1 else {}
             merged.append(same | of | {"runs": parts})
     return merged
 
@@ -86,8 +86,8 @@ def tell_other_sizes(samples: Samples) -> str:
     """Return a line that names the rows that not all processes ran, or nothing."""
     some = [one for one in samples["results"] if "of" in one]
     names = (f"{one['row']} in {len(one['runs'])} of {one['of']}" for one in some)
-    told = "for lack of memory, processes ran a row at different sizes: "
-    return f"{told}{', '.join(names)}\n" if some else ""
+    reason = "for lack of memory, processes ran a row at different sizes: "
+    return f"{reason}{', '.join(names)}\n" if some else ""
 
 
 def list_runners(result: Result, what: str = "samples") -> list[str]:
@@ -133,10 +133,10 @@ def find_places(result: Result, over: str, under: str) -> list[float]:
 
 def format_places(result: Result, over: str, under: str) -> str:
     """Return the least and the most of the places, if they differ by more than a tenth."""
-    found = find_places(result, over, under)
-    if not found or max(found) <= 1.1 * min(found):
+    places = find_places(result, over, under)
+    if not places or max(places) <= 1.1 * min(places):
         return ""
-    return f", by the stack {min(found):.2f}x to {max(found):.2f}x"
+    return f", by the stack {min(places):.2f}x to {max(places):.2f}x"
 
 
 def find_mean(results: Sequence[Result], over: str, under: str, what: str = "samples") -> str:
@@ -165,6 +165,6 @@ def align_rows(rows: Sequence[Row]) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for first, *cells in rows:
-        told = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
-        lines.append("  ".join(["", first.ljust(widths[0]), *told]).rstrip())
+        aligned = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
+        lines.append("  ".join(["", first.ljust(widths[0]), *aligned]).rstrip())
     return "".join(f"{line}\n" for line in lines)

@@ -53,8 +53,8 @@ def build_folders(options: Options, trees: Trees, commit: str) -> list[str]:
     doing, count = f"building {what}", count_lines(what)
     announce(doing)
     configure(options, config, where, out, what)
-    said = [
+    warnings = [
         config.tools.make(options, where, out, doing, *targets, progress=count)
         for targets in (["prepare"], FOLDERS)
     ]
-    return find_warnings("".join(said), where)
+    return find_warnings("".join(warnings), where)

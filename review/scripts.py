@@ -48,9 +48,9 @@ def run_checkpatch(base: Path, file: Path, *more: str) -> list[str]:
     """
     # codespell is installed for Debian's Python. checkpatch.pl would ask the first Python in PATH
     # and check no spelling if codespell is not there.
-    where = "import codespell_lib, os; print(os.path.dirname(codespell_lib.__file__))"
-    found = run(["/usr/bin/python3", "-c", where], "looking for codespell's dictionary").strip()
-    dictionary = Path(found) / "data/dictionary.txt"
+    script = "import codespell_lib, os; print(os.path.dirname(codespell_lib.__file__))"
+    module = run(["/usr/bin/python3", "-c", script], "looking for codespell's dictionary").strip()
+    dictionary = Path(module) / "data/dictionary.txt"
     if not dictionary.exists():
         raise UserError(f"{dictionary} is missing: run 'make tools'")
     # spdxcheck.py needs this environment's Python.

@@ -78,8 +78,8 @@ class Compilation:
         name = str(Path(file).relative_to(folder).with_suffix(""))
         bits = "64" if "CONFIG_64BIT=y" in self.config else "32"
         makefile = (self.source / folder / "Makefile").read_text().replace("$(BITS)", bits)
-        made = self.is_made(name, makefile.replace("\\\n", " "))
-        return f"{file.removesuffix('c')}o" if made else ""
+        is_made = self.is_made(name, makefile.replace("\\\n", " "))
+        return f"{file.removesuffix('c')}o" if is_made else ""
 
     def is_made(self, name: str, makefile: str) -> bool:
         """Return whether a Makefile's rules make NAME.o, maybe as a part of another object."""
@@ -97,16 +97,16 @@ class Compilation:
         Raises UserError when it fails.
         """
         self.configure()
-        made = [name for file in self.files if (name := self.name_object(file))]
-        for name in made:
+        objects = [name for file in self.files if (name := self.name_object(file))]
+        for name in objects:
             (self.out / name).unlink(missing_ok=True)
-        said = self.make(*made) if made else ""
-        if lacking := [name for name in made if not (self.out / name).exists()]:
+        output = self.make(*objects) if objects else ""
+        if lacking := [name for name in objects if not (self.out / name).exists()]:
             raise UserError(
                 f"make left out {', '.join(lacking)} ({self.target.name}, {self.source.name}): "
                 f"see {self.out}/make.log"
             )
-        return made, find_warnings(said, self.source)
+        return objects, find_warnings(output, self.source)
 
 
 def compile_both(

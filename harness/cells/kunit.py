@@ -63,8 +63,8 @@ def judge_report(told: str, console: str, suites: Sequence[str], what: str, log:
 def parse_log(source: Path, log: Path, suites: Sequence[str], what: str) -> int:
     """Return how many cases passed in a console's log; Raises UserError as judge_report() does."""
     command = (sys.executable, "-B", source / TOOL, "parse", log)
-    told = run(command, f"{what}: reading {log}", fine=(0, 1))
-    return judge_report(told, log.read_text(errors="replace"), suites, what, log)
+    report = run(command, f"{what}: reading {log}", fine=(0, 1))
+    return judge_report(report, log.read_text(errors="replace"), suites, what, log)
 
 
 def force_tcg(options: Options, kernel: KunitKernel) -> dict[str, str]:

@@ -23,9 +23,9 @@ def list_tests() -> Iterator[tuple[str, str]]:
                 shared = node.value.elts if isinstance(node.value, ast.List) else [node.value]
             if not isinstance(node, ast.FunctionDef) or not node.name.startswith("test_"):
                 continue
-            told = [ast.unparse(mark) for mark in (*node.decorator_list, *shared)]
-            some = any(FULL in mark or "choose(" in mark for mark in told)
-            label = "test-all" if FULL in told else "partly" if some else "test"
+            marks = [ast.unparse(mark) for mark in (*node.decorator_list, *shared)]
+            some = any(FULL in mark or "choose(" in mark for mark in marks)
+            label = "test-all" if FULL in marks else "partly" if some else "test"
             yield label, f"tests/matrix/{file.name}::{node.name}"
 
 

@@ -33,8 +33,8 @@ LOCALE = {"LC_ALL": "C.UTF-8"}
 
 def make_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the environment for a program: the variables of INHERITED, LOCALE and more."""
-    kept = {name: value for name, value in os.environ.items() if INHERITED.fullmatch(name)}
-    return kept | LOCALE | dict(more or {})
+    inherited = {name: value for name, value in os.environ.items() if INHERITED.fullmatch(name)}
+    return inherited | LOCALE | dict(more or {})
 
 
 @contextlib.contextmanager
@@ -86,26 +86,26 @@ def run(
     message names what, the most telling line of the output, and the log.
     """
     lines: list[str] = []
-    kept = (log or Path(os.devnull)).open("w", errors="replace")
-    with kept, spawn(command, env, **more) as child:
+    log_file = (log or Path(os.devnull)).open("w", errors="replace")
+    with log_file, spawn(command, env, **more) as child:
         assert child.stdout
         for line in child.stdout:
             lines.append(line)
-            kept.write(line)
+            log_file.write(line)
             if progress:
                 progress(line.rstrip())
         status = child.wait()
     if status not in fine:
-        told = [line.strip() for line in lines if TELLING.search(line)]
-        told = told or [line.strip() for line in lines] or [shlex.join(map(str, command))]
-        raise UserError(f"{what} failed: {told[0]}{f' (full log: {log})' if log else ''}")
+        telling = [line.strip() for line in lines if TELLING.search(line)]
+        telling = telling or [line.strip() for line in lines] or [shlex.join(map(str, command))]
+        raise UserError(f"{what} failed: {telling[0]}{f' (full log: {log})' if log else ''}")
     return "".join(lines)
 
 
-def compile_program(source: Path, made: Path, *flags: str, gcc: str = "gcc") -> Path:
+def compile_program(source: Path, output: Path, *flags: str, gcc: str = "gcc") -> Path:
     """Build one of our own programs, which is a single C file, and return it."""
-    run([gcc, "-O2", "-Wall", "-Wextra", *flags, "-o", made, source], f"building {source}")
-    return made
+    run([gcc, "-O2", "-Wall", "-Wextra", *flags, "-o", output, source], f"building {source}")
+    return output
 
 
 def git(where: Path, *args: str | Path) -> str:

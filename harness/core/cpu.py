@@ -25,11 +25,11 @@ def name_cpu(vendor: str, family: str, model: str, stepping: str, name: str, amx
 
     A hypervisor can mask the model. AMX then still shows that it is Sapphire Rapids or later.
     """
-    told = f"{name.strip()}, family {family} model {model} stepping {stepping or 'unknown'}"
+    model_name = f"{name.strip()}, family {family} model {model} stepping {stepping or 'unknown'}"
     known = KNOWN.get((vendor, int(family), int(model)), "")
     if not known and amx:
         known = "Sapphire Rapids or later, its model masked"
-    return f"{told} ({known})" if known else told
+    return f"{model_name} ({known})" if known else model_name
 
 
 def describe_cpu(cpuinfo: str = "") -> str:

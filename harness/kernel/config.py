@@ -86,12 +86,12 @@ def configure(
     start = "alldefconfig" if config.debian else "allnoconfig"
     args = (f"KCONFIG_ALLCONFIG={out / 'fragment'}", start)
     config.tools.make(options, source, out, f"configuring {what}", *args)
-    made = (out / ".config").read_text()
+    result = (out / ".config").read_text()
     if config.debian:
-        (out / "vanished").write_text("\n".join(find_vanished(whole, made)) + "\n")
+        (out / "vanished").write_text("\n".join(find_vanished(whole, result)) + "\n")
         matter = rf"^CONFIG_(?:{'|'.join(MATTERING)})=.*\n"
         asked = "".join(re.findall(matter, whole, re.M)) + asked
-    if gone := find_vanished(asked, made):
+    if gone := find_vanished(asked, result):
         (out / ".config").unlink()
         raise UserError(
             f"{', '.join(gone)} vanished from the configuration of {what}: "

@@ -41,7 +41,9 @@ class Kernel:
 
     def pack_modules(self) -> dict[str, bytes]:
         modules = self.image.parent.glob("*.ko")
-        return {f"lib/modules/{self.release}/{one.name}": one.read_bytes() for one in modules}
+        return {
+            f"lib/modules/{self.release}/{module.name}": module.read_bytes() for module in modules
+        }
 
 
 def build_kernel(
@@ -76,17 +78,17 @@ def build_kernel(
             progress=count_lines(what),
         )
         new.mkdir()
-        for made, kept in {image: "image", **files}.items():
-            shutil.copyfile(out / made, new / kept)
+        for output, stored in {image: "image", **files}.items():
+            shutil.copyfile(out / output, new / stored)
 
     key = [
         git(source, "rev-parse", "HEAD^{tree}"),
         config.read_all(options),
         config.tools.version(),
     ]
-    kept = keep(options.build / "kernels", label, key, make, ("image", *files.values()))
-    drop_others(kept)
-    return Kernel(label, (kept / "release").read_text().strip(), kept / "image", arch)
+    folder = keep(options.build / "kernels", label, key, make, ("image", *files.values()))
+    drop_others(folder)
+    return Kernel(label, (folder / "release").read_text().strip(), folder / "image", arch)
 
 
 def build_pair(options: Options, trees: Trees) -> tuple[Kernel, Kernel]:

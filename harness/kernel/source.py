@@ -34,9 +34,9 @@ DISK_GIB = 4.5
 
 def read_version(makefile: str) -> str:
     """Return the version that the text of a kernel's Makefile tells, such as 7.3.4, or ''."""
-    found = dict(re.findall(r"^([A-Z]+) =[ \t]*(\S*)$", makefile, re.M))
+    fields = dict(re.findall(r"^([A-Z]+) =[ \t]*(\S*)$", makefile, re.M))
     names = ("VERSION", "PATCHLEVEL", "SUBLEVEL", "EXTRAVERSION")
-    major, minor, sub, extra = (found.get(name, "") for name in names)
+    major, minor, sub, extra = (fields.get(name, "") for name in names)
     return f"{major}.{minor}.{sub}{extra}" if major and minor else ""
 
 
@@ -73,13 +73,13 @@ def find_commit(clone: Path) -> str:
     )
 
 
-def borrow_objects(clone: Path, made: Path) -> None:
-    """Create the empty repository made, which reads the objects of clone. clone is only read."""
+def borrow_objects(clone: Path, repository: Path) -> None:
+    """Create the empty repository, which reads the objects of clone. clone is only read."""
     common = (clone / git(clone, "rev-parse", "--git-common-dir")).resolve()
-    git(made.parent, "init", "-q", made)
-    (made / ".git/objects/info/alternates").write_text(f"{common}/objects\n")
+    git(repository.parent, "init", "-q", repository)
+    (repository / ".git/objects/info/alternates").write_text(f"{common}/objects\n")
     if (common / "shallow").exists():
-        shutil.copy(common / "shallow", made / ".git/shallow")
+        shutil.copy(common / "shallow", repository / ".git/shallow")
 
 
 def stream_archive(archive: Path, to: BinaryIO, message: str) -> None:
@@ -99,19 +99,19 @@ def stream_archive(archive: Path, to: BinaryIO, message: str) -> None:
             to.write(b"M %s inline %s\ndata %d\n" % (mode, name, len(data)) + data + b"\n")
 
 
-def unpack_package(apt: Apt, made: Path, package: str, suites: Sequence[str]) -> None:
-    """Create the repository made, with the tag `base`, from a Debian source package.
+def unpack_package(apt: Apt, repository: Path, package: str, suites: Sequence[str]) -> None:
+    """Create the repository, with the tag `base`, from a Debian source package.
 
     Raises NotOffered when no suite offers the package. Raises UserError when it cannot be fetched.
     """
-    found = apt.find_version(package, suites)
-    announce(f"fetching {package} {found} (160 MB)")
-    archive = apt.fetch(package, found) / f"usr/src/{package}.tar.xz"
+    version = apt.find_version(package, suites)
+    announce(f"fetching {package} {version} (160 MB)")
+    archive = apt.fetch(package, version) / f"usr/src/{package}.tar.xz"
     announce(f"unpacking {package} into git (1.7 GB)")
-    git(made.parent, "init", "-q", made)
-    git(made, "config", "gc.auto", "0")
+    git(repository.parent, "init", "-q", repository)
+    git(repository, "config", "gc.auto", "0")
     # Into one pack: a file for each of 95000 objects takes twice as long.
-    command: list[str | Path] = ["git", "-C", made, "-c", "pack.compression=1"]
+    command: list[str | Path] = ["git", "-C", repository, "-c", "pack.compression=1"]
     with spawn([*command, "fast-import", "--quiet", "--depth=0"], stdin=subprocess.PIPE) as child:
         assert child.stdin and child.stdout
         with (
@@ -119,23 +119,23 @@ def unpack_package(apt: Apt, made: Path, package: str, suites: Sequence[str]) ->
             child.stdin,
             open(child.stdin.fileno(), "wb", closefd=False) as pipe,
         ):
-            stream_archive(archive, pipe, f"Debian {package} {found}")
-        told = child.stdout.read()
+            stream_archive(archive, pipe, f"Debian {package} {version}")
+        complaint = child.stdout.read()
         if child.wait():
-            raise UserError(f"git fast-import in {made} failed: {told.strip()}")
+            raise UserError(f"git fast-import in {repository} failed: {complaint.strip()}")
 
 
-def fetch_base(fetched: Path, made: Path) -> None:
+def fetch_base(fetched: Path, repository: Path) -> None:
     """Make the repository from Debian's package or else UPSTREAM; Raises UserError if it cannot."""
     other = "set LINUX= to a clone of the kernel"
     try:
-        unpack_package(Apt(fetched), made, PACKAGE, SUITES)
+        unpack_package(Apt(fetched), repository, PACKAGE, SUITES)
     except NotOffered as reason:
         announce(f"{reason}; fetching {TAGS[0]} from {UPSTREAM} (250 MB)")
         only = ("--depth=1", f"--branch={TAGS[0]}")
         try:
-            git(made.parent, "clone", "-q", "-c", "gc.auto=0", *only, UPSTREAM, made)
-            git(made, "tag", "base", "HEAD")
+            git(repository.parent, "clone", "-q", "-c", "gc.auto=0", *only, UPSTREAM, repository)
+            git(repository, "tag", "base", "HEAD")
         except UserError as error:
             raise UserError(f"{reason}, and {error}: check the network, or {other}") from None
     except UserError as error:
@@ -147,20 +147,20 @@ def fetch_config(options: Options) -> Path:
 
     Raises UserError, which is NotOffered on a system that is not Debian, when it cannot be.
     """
-    kept = options.build / "debian.config"
-    if not kept.exists():
-        with replace(kept) as new, scratch(options.build / "apt.tmp") as fetched:
+    config = options.build / "debian.config"
+    if not config.exists():
+        with replace(config) as new, scratch(options.build / "apt.tmp") as fetched:
             try:
                 apt = Apt(fetched)
-                found = apt.find_version(CONFIG_PACKAGE, SUITES)
-                announce(f"fetching {CONFIG_PACKAGE} {found}")
-                packed = apt.fetch(CONFIG_PACKAGE, found) / CONFIG_FILE
+                version = apt.find_version(CONFIG_PACKAGE, SUITES)
+                announce(f"fetching {CONFIG_PACKAGE} {version}")
+                packed = apt.fetch(CONFIG_PACKAGE, version) / CONFIG_FILE
             except UserError as error:
-                told = f"Debian's configuration: {error}; CONFIG=default does without it"
-                raise type(error)(told) from None
+                reason = f"Debian's configuration: {error}; CONFIG=default does without it"
+                raise type(error)(reason) from None
             text = lzma.decompress(packed.read_bytes()).decode()
-            new.write_text(f"# {CONFIG_PACKAGE} {found}\n{text}")
-    return kept
+            new.write_text(f"# {CONFIG_PACKAGE} {version}\n{text}")
+    return config
 
 
 def check_base(base: Path) -> None:

@@ -81,11 +81,11 @@ def need_tools(missing: Sequence[str]) -> None:
 
 
 def compile_like_mm_init(
-    out: Path, source: Path, made: Path, *flags: str, compiler: str = ""
+    out: Path, source: Path, output: Path, *flags: str, compiler: str = ""
 ) -> Path:
-    """Compile source to made as make compiled mm/mm_init.c under out, with flags added.
+    """Compile source as make compiled mm/mm_init.c under out, with flags added.
 
-    Another compiler takes the same command. Returns made. Raises UserError when it fails, or when
+    Another compiler takes the same command. Returns output. Raises UserError when it fails, or when
     make did not keep the command.
     """
     text = (out / "mm/.mm_init.o.cmd").read_text()
@@ -94,12 +94,12 @@ def compile_like_mm_init(
         raise UserError(f"{out}/mm/.mm_init.o.cmd has no command: remove {out} and run it again")
     command = f"{saved[1]} {shlex.join(flags)} {source} {saved[2]}"
     command = command.replace("$(pound)", "#").replace("$$", "$")
-    command = command.replace("mm/.mm_init.o.d", f"{made}.d").replace("mm/mm_init.o", str(made))
+    command = command.replace("mm/.mm_init.o.d", f"{output}.d").replace("mm/mm_init.o", str(output))
     if compiler:
         command = f"{compiler} {command.partition(' ')[2]}"
     # Behind the compiler, objtool: an object from before must not hide that it failed.
     run(["sh", "-e", "-c", command], f"compiling {source.name} (in {out.name})", cwd=out)
-    return made
+    return output
 
 
 def count_lines(what: str) -> Callable[[str], None]:

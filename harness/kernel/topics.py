@@ -25,8 +25,8 @@ def list_topics(series: Path = SERIES) -> list[Path]:
         for line in stack.read_text().splitlines()
         if line.strip() and not line.startswith("#")
     ]
-    found = {patch.parent.name for patch in series.glob("*/[0-9]*.patch")}
-    if left := sorted(found - set(names) - {ON_V11}):
+    folders = {patch.parent.name for patch in series.glob("*/[0-9]*.patch")}
+    if left := sorted(folders - set(names) - {ON_V11}):
         raise UserError(f"{series / left[0]} has patches but {stack} does not list it: add a line")
     return [series / name for name in names]
 

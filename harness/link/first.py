@@ -16,15 +16,17 @@ def measure_here(options: Options) -> None:
     """
     # Not after the source, of 160 MB: another system than Debian has no such package.
     CONFIGS[options.config].read_all(options)
-    made = MEMMAP.build(options, apply_series(options))
+    program = MEMMAP.build(options, apply_series(options))
     folder = options.build / "result/bench"
     announce("comparing the kernels byte for byte, then racing them")
     with replace(folder) as new:
         new.mkdir()
-        told = run([made, "--json", "memmap.json"], "comparing and racing", progress=show, cwd=new)
-        (new / "memmap.txt").write_text(told)
+        table = run(
+            [program, "--json", "memmap.json"], "comparing and racing", progress=show, cwd=new
+        )
+        (new / "memmap.txt").write_text(table)
     say(f"table and samples: {folder}")
-    say(f"the program, which runs on any x86-64 Linux: {made}")
+    say(f"the program, which runs on any x86-64 Linux: {program}")
 
 
 if __name__ == "__main__":

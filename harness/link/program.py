@@ -93,8 +93,8 @@ class Objects:
         return self.config.tools.architecture.cross + name
 
     def list_undefined(self, objects: Iterable[Path]) -> set[str]:
-        told = run([self.tool("nm"), "-u", *objects], "nm").splitlines()
-        return {line.split()[-1] for line in told if line.startswith(" ")}
+        symbols = run([self.tool("nm"), "-u", *objects], "nm").splitlines()
+        return {line.split()[-1] for line in symbols if line.startswith(" ")}
 
     def copy_object(self, source: Path, made: Path, *words: str) -> None:
         """Make an object of another one, or of itself, by objcopy with words."""

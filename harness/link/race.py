@@ -115,19 +115,23 @@ def run_races(program: Path, races: Sequence[str], runs: int, folder: Path) -> S
     results: list[list[dict[str, Any]]] = []
     samples: Samples = {}
     folder.mkdir(parents=True, exist_ok=True)
-    with scratch(folder / "race.tmp") as made:
+    with scratch(folder / "race.tmp") as scratched:
         for number, words in itertools.product(range(runs), races):
             chosen = words.format(process=number)
             announce(f"racing, process {number + 1} of {runs}: {chosen[:60]}")
             try:
-                run([program, *chosen.split(), made / "race.json"], "racing", progress=show)
+                run(
+                    [program, *chosen.split(), scratched / "race.json"],
+                    "racing",
+                    progress=show,
+                )
             except UserError as error:
                 if not results[:number]:
                     raise
                 kept = folder / "unfinished.json"
                 kept.write_text(json.dumps(finish(samples, results[:number]), indent=1) + "\n")
                 raise UserError(f"{error}\n(samples of {number} processes: {kept})") from None
-            raced = json.loads((made / "race.json").read_text())
+            raced = json.loads((scratched / "race.json").read_text())
             if len(results) == number:
                 results.append([])
             facts = {"returns": raced.pop("returns"), "unit": raced.pop("unit")}
@@ -139,9 +143,9 @@ def run_races(program: Path, races: Sequence[str], runs: int, folder: Path) -> S
 
 def finish(samples: Samples, results: Sequence[Sequence[dict[str, Any]]]) -> Samples:
     """Return the samples of processes that a program told: with the CPU's name, and merged."""
-    told = ("vendor", "family", "model", "stepping", "name", "amx")
-    cpu = name_cpu(*(samples[key] for key in told))
-    others = {key: value for key, value in samples.items() if key not in told}
+    machine = ("vendor", "family", "model", "stepping", "name", "amx")
+    cpu = name_cpu(*(samples[key] for key in machine))
+    others = {key: value for key, value in samples.items() if key not in machine}
     return {"cpu": cpu, **others, "results": merge_runs(results)}
 
 
@@ -175,13 +179,13 @@ def run_race(options: Options, race: Race) -> Samples:
     CONFIGS[options.config].read_all(options)
     trees = tree.apply_series(options)
     peer = prepare_peer(options, trees.base.parent)
-    made = race.program.build(options, trees, peer=peer)
-    text = "".join(list_checks(race, made))
+    program = race.program.build(options, trees, peer=peer)
+    text = "".join(list_checks(race, program))
     folder = race.locate(options)
-    samples = run_races(made, race.races, options.runs, folder.parent)
+    samples = run_races(program, race.races, options.runs, folder.parent)
     keep_samples(folder, race.name, text, samples)
     say(f"table and raw samples: {folder}")
-    say(f"the program, which runs on any x86-64 Linux: {made}")
+    say(f"the program, which runs on any x86-64 Linux: {program}")
     if peer and race.program is MEMMAP:
         note_peer_drain(options)
     return samples

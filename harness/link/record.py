@@ -77,26 +77,26 @@ def add_foreign(file: Path, results: Path = RESULTS) -> Path:
     try:
         raced = json.loads(file.read_text())
         facts = {"returns": raced.pop("returns"), "unit": raced.pop("unit")}
-        found = [one | facts for one in raced.pop("results")]
+        rows = [one | facts for one in raced.pop("results")]
         if missing := TOLD - raced.keys():
             raise KeyError(missing.pop())
-        samples = finish(raced, [found])
+        samples = finish(raced, [rows])
         table = format_samples(samples)
         readme = format_readme({"memmap": samples}, ())
         config = str(samples["config"]).partition(",")[0]
-        where = choose_folder(results, name_folder(samples["cpu"], config, samples["date"]))
+        folder = choose_folder(results, name_folder(samples["cpu"], config, samples["date"]))
     except (OSError, ValueError, LookupError, AttributeError, TypeError, StopIteration) as error:
         raise UserError(
             f"FROM={file} is no file that the program memmap wrote ({error}): "
             "run it without words there, and give the file that it names"
         ) from None
-    with replace(where) as new:
+    with replace(folder) as new:
         new.mkdir()
         (new / "memmap.json").write_text(json.dumps(samples, indent=1) + "\n")
         (new / "memmap.txt").write_text(table)
         (new / "README.md").write_text(readme)
     print(table, flush=True)
-    return where
+    return folder
 
 
 def run_record(options: Options, races: Sequence[Race] = RACES, results: Path = RESULTS) -> None:
@@ -107,23 +107,23 @@ def run_record(options: Options, races: Sequence[Race] = RACES, results: Path = 
     if options.peer:
         raise UserError("make record has no PEER=: leave it out")
     today = datetime.date.today().isoformat()
-    where = choose_folder(results, name_folder(describe_cpu(), options.config, today))
-    say(f"{len(races)} races, each written to {where} when it is done")
+    folder = choose_folder(results, name_folder(describe_cpu(), options.config, today))
+    say(f"{len(races)} races, each written to {folder} when it is done")
     done: dict[str, Samples] = {}
     failed = []
     for race in races:
         try:
             done[race.name] = run_race(options, race)
-            shutil.copytree(race.locate(options), where, dirs_exist_ok=True)
+            shutil.copytree(race.locate(options), folder, dirs_exist_ok=True)
         except UserError as error:
             say(f"{race.name} failed, going on: {error}")
             failed.append(race.name)
         if done:
-            (where / "README.md").write_text(format_readme(done, failed))
+            (folder / "README.md").write_text(format_readme(done, failed))
     if failed:
-        rest = f"{where} has the others" if done else "nothing was written"
+        rest = f"{folder} has the others" if done else "nothing was written"
         raise UserError(f"{', '.join(failed)} failed (see above): {rest}")
-    say(f"ready to commit: {where}")
+    say(f"ready to commit: {folder}")
 
 
 if __name__ == "__main__":

@@ -53,6 +53,6 @@ def choose_accel(options: Options, kernel: Kernel, image: Path) -> str:
             say(f"KVM: {error}; using TCG")
             new.write_text("tcg")
 
-    kept = keep(options.build, "accel", [boot, check_qemu(kernel.arch)], probe)
-    drop_others(kept)
-    return kept.read_text()
+    answer = keep(options.build, "accel", [boot, check_qemu(kernel.arch)], probe)
+    drop_others(answer)
+    return answer.read_text()

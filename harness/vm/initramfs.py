@@ -49,16 +49,16 @@ def make_initramfs(
     files = {f"guest/{script.name}": script.read_bytes() for script in (ROOT / "guest").iterdir()}
     files["init"] = files.pop("guest/init")
     files |= {name: (source / SELFTESTS / name).read_bytes() for name in SELFTEST}
-    made, gcc = options.build / f"hold-{options.arch}", BOOTED[options.arch].tools.cc
-    hold = compile_program(ROOT / "guest/hold.c", made, "-static", gcc=gcc)
+    output, gcc = options.build / f"hold-{options.arch}", BOOTED[options.arch].tools.cc
+    hold = compile_program(ROOT / "guest/hold.c", output, "-static", gcc=gcc)
     files |= collect_programs(options) | {"bin/hold": hold.read_bytes()} | dict(more)
     # The guest's busybox is of the host's Debian release, so it has the same applets.
     applets = run([find_program("busybox"), "--list"], "busybox --list").split()
     links = {f"bin/{applet}": "busybox" for applet in applets if f"bin/{applet}" not in files}
-    made = options.build / f"{name}-{options.arch}.cpio"
-    with replace(made) as new:
+    archive = options.build / f"{name}-{options.arch}.cpio"
+    with replace(archive) as new:
         new.write_bytes(pack_archive(files, links))
-    return made
+    return archive
 
 
 if __name__ == "__main__":

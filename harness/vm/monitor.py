@@ -36,6 +36,6 @@ def ask(path: Path, line: str) -> object:
             for request in ({"execute": "qmp_capabilities"}, command):
                 print(json.dumps(request), file=stream, flush=True)
                 # Without the greeting and events.
-                told = map(json.loads, stream)
-                answer = next(one for one in told if one.keys() & {"return", "error"})
+                replies = map(json.loads, stream)
+                answer = next(one for one in replies if one.keys() & {"return", "error"})
     return answer.get("error", answer.get("return"))

@@ -22,10 +22,10 @@ FOLDERS = ("bin", "sbin", "usr/bin", "usr/sbin")
 
 def find_program(program: str, installer: str = "setup") -> Path:
     """Return the path of a program of the host; Raises UserError, which names what installs it."""
-    found = shutil.which(program, path=PATH)
-    if not found:
+    path = shutil.which(program, path=PATH)
+    if not path:
         raise UserError(f"{program} is missing: run 'make {installer}'")
-    return Path(found)
+    return Path(path)
 
 
 def pack_programs(*programs: Path) -> dict[str, bytes]:
@@ -48,9 +48,9 @@ def unpack_packages(options: Options) -> Path:
             for package in apt.fetch_with_dependencies(PACKAGES):
                 run(["dpkg-deb", "--extract", package, new], f"unpacking {package.name}")
 
-    kept = keep(options.build, f"userland-{options.arch}", [release, *PACKAGES], make)
-    drop_others(kept)
-    return kept
+    root = keep(options.build, f"userland-{options.arch}", [release, *PACKAGES], make)
+    drop_others(root)
+    return root
 
 
 def collect_programs(options: Options) -> dict[str, bytes]:
