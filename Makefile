@@ -51,7 +51,7 @@ help:
 	@echo 'make review     what make test does not look at: each patch built and booted with KUnit, W=1, sparse'
 	@echo 'make outbox     write the patches as mails by you (git config user.name), signed off, addressed; nothing sends them'
 	@echo 'make shell      a shell in the VM, with the devices of make bench and all programs; Ctrl-D ends it'
-	@echo 'make probes     run the small programs behind claims about the CPU: that MOVNTI needs a drain, whether two CPUs are one core'
+	@echo 'make probes     run the small program behind a claim about the CPU: that MOVNTI needs a drain'
 	@echo 'make export     write series/ anew: patches from the branch `series` in BUILD/source-*/series, tables from results/'
 	@echo 'make clean      remove BUILD; refused while its branch `series` has work that was not exported'
 	@echo
@@ -148,8 +148,6 @@ probes:
 	@mkdir -p "$$BUILD/probes"
 	@gcc -O2 -Wall -pthread -o "$$BUILD/probes/undrained" probes/undrained.c
 	@"$$BUILD/probes/undrained"
-	@gcc -O2 -Wall -Wextra -pthread -o "$$BUILD/probes/sharing" probes/sharing.c
-	@"$$BUILD/probes/sharing"
 
 check:
 	@$(SETUP) check

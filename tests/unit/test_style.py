@@ -27,7 +27,6 @@ MEANT = {
 SCRIPTS = {
     "guest": ("guest/*", [f"--exclude={','.join(MEANT)}"]),
     "host": ("harness/*.sh", []),
-    "probes": ("probes/*.sh", []),
     "ci": (".ci/run", []),
 }
 
