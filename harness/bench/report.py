@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0
 """The table of the samples, by device and kernel, with first binds and rebinds apart."""
 
+import itertools
 import math
 import re
 import statistics
+from statistics import fmean
 from typing import Any
 
 from harness.core import UserError
+from report.samples import Row, align_rows
 
 JIFFIES = 2
 # What the reader of a table must know, by the accelerator.
 WARNINGS = {
-    "tcg": (
-        "",
-        "TCG emulates the processor: a non-temporal store is a plain store there, so",
-        "these are no times of real memory. The kernel boots, and binds each device.",
-    ),
+    "tcg": "\nTCG emulates the processor: a non-temporal store is a plain store there, so\n"
+    "these are no times of real memory. The kernel boots, and binds each device.\n",
 }
 KINDS = {"first": "memmap, first bind", "memmap": "memmap, rebind", "bind": "whole bind, rebind"}
 
@@ -73,39 +73,24 @@ def make_label(samples: dict[str, Any]) -> str:
 
 
 def format_table(samples: dict[str, Any]) -> str:
-    rows = [
-        "ZONE_DEVICE memmap initialisation, time in ms",
-        make_label(samples),
-        "pages: " + ", ".join(f"{device} {pages}" for device, pages in samples["pages"].items()),
-        "",
-        f"{'device':12}{'what':20}{'kernel':8}{'n':>4}{'min':>9}"
-        f"{'median':>9}{'mean':>9}{'stdev':>8}{'change':>9}",
-    ]
+    rows: list[Row] = [("in ms", "kernel", "n", "min", "median", "mean", "stdev", "change")]
     # All rebinds, less those that the table has.
     jumped = len(samples["pages"]) * len(samples["boots"]) * samples["rebinds"]
-    for device in samples["pages"]:
-        for kind, name in KINDS.items():
-            both = {
-                kernel: select_values(samples, kernel, device, kind)
-                for kernel in list_kernels(samples)
-            }
-            medians = {kernel: statistics.median(values) for kernel, values in both.items()}
-            for kernel, values in both.items():
-                if kind == "bind":
-                    jumped -= len(values)
-                spread = f"{statistics.stdev(values):.1f}" if len(values) > 1 else "-"
-                is_last = kernel == "series" and len(both) == 2
-                change = f"{compute_change(*medians.values()):+.1f} %" if is_last else ""
-                rows.append(
-                    f"{device:12}{name:20}{kernel:8}{len(values):4}{min(values):9.1f}"
-                    f"{medians[kernel]:9.1f}{statistics.fmean(values):9.1f}{spread:>8}"
-                    f"{change:>9}".rstrip()
-                )
+    for device, (kind, name) in itertools.product(samples["pages"], KINDS.items()):
+        times = {one: select_values(samples, one, device, kind) for one in list_kernels(samples)}
+        medians = {kernel: statistics.median(values) for kernel, values in times.items()}
+        jumped -= sum(map(len, times.values())) * (kind == "bind")
+        for kernel, values in times.items():
+            is_last = kernel == "series" and len(times) == 2
+            change = f"{compute_change(*medians.values()):+.1f} %" if is_last else ""
+            spread = f"{statistics.stdev(values):.1f}" if len(values) > 1 else "-"
+            cells = (f"{figure:.1f}" for figure in (min(values), medians[kernel], fmean(values)))
+            rows.append((f"{device} {name}", kernel, str(len(values)), *cells, spread, change))
+    pages = ", ".join(f"{device} {pages}" for device, pages in samples["pages"].items())
+    text = f"{make_label(samples)}\npages: {pages}\n\n{align_rows(rows)}"
     if jumped:
-        rows += [
-            "",
-            f"Left out: {jumped} rebinds whose memmap took longer than their whole bind, "
-            "because the guest's",
-            "clock jumped: the host was busy with something else.",
-        ]
-    return "\n".join([*rows, *WARNINGS.get(samples["accelerator"], ())]) + "\n"
+        text += (
+            f"\nLeft out: {jumped} rebinds whose memmap took longer than their whole bind, because "
+            "the guest's\nclock jumped: the host was busy with something else.\n"
+        )
+    return text + WARNINGS.get(samples["accelerator"], "")
