@@ -36,8 +36,8 @@ def ask_tool(
     command: Sequence[str | Path], where: Path, env: dict[str, str] | None = None
 ) -> list[str]:
     """Return the lines of a tool that may end with status 1; Raises UserError if it cannot run."""
-    said = run(command, Path(command[0]).name, fine=(0, 1), env=env, cwd=where)
-    return [line for line in said.splitlines() if line.strip()]
+    output = run(command, Path(command[0]).name, fine=(0, 1), env=env, cwd=where)
+    return [line for line in output.splitlines() if line.strip()]
 
 
 def run_checkpatch(base: Path, file: Path, *more: str) -> list[str]:
@@ -92,12 +92,16 @@ def check_maintainers(trees: Trees) -> list[str]:
     """Return the new files that only THE REST in MAINTAINERS covers."""
     names = git(trees.series, "diff", "--name-only", "--diff-filter=A", "base", "HEAD").split()
     ask = ["scripts/get_maintainer.pl", "--no-tree", "--no-git", "--no-git-fallback"]
-    found = []
+    unlisted = []
     for name in names:
-        said = run([*ask, "--sections", "-f", name], f"get_maintainer.pl {name}", cwd=trees.series)
-        if {section.split("\n", 1)[0] for section in said.strip().split("\n\n")} <= {"THE REST"}:
-            found.append(f"{name} is not in any section of MAINTAINERS")
-    return found
+        sections = run(
+            [*ask, "--sections", "-f", name], f"get_maintainer.pl {name}", cwd=trees.series
+        )
+        if {section.split("\n", 1)[0] for section in sections.strip().split("\n\n")} <= {
+            "THE REST"
+        }:
+            unlisted.append(f"{name} is not in any section of MAINTAINERS")
+    return unlisted
 
 
 def has_sparse(tree: Path) -> bool:

@@ -115,8 +115,8 @@ def read_devices(text: str) -> list[Device]:
     words = text.split()
     if wrong := [word for word in words if not DEVICE.fullmatch(word)]:
         raise ValueError(f"{wrong[0]} is not NAME:MODE:ALIGN or NAME:MODE:ALIGN:NODE")
-    told = (word.split(":") for word in words)
-    return [Device(name, mode, *map(int, numbers)) for name, mode, *numbers in told]
+    fields = (word.split(":") for word in words)
+    return [Device(name, mode, *map(int, numbers)) for name, mode, *numbers in fields]
 
 
 # The keys of a header. Boot has what holds if no script has a key. A text is a list of words.
@@ -153,15 +153,15 @@ def check_keys(script: Path, table: Mapping[str, Any]) -> None:
     for key, value in table.items():
         if key not in KEYS:
             raise UserError(f"{script}: there is no key {key}: they are {', '.join(KEYS)}")
-        kind, told = KEYS[key].kind, f"{script}: {key} = {value!r}"
+        kind, line = KEYS[key].kind, f"{script}: {key} = {value!r}"
         if type(value) is not kind and (type(value), kind) != (int, float):
-            raise UserError(f"{told} must be of type {kind.__name__}")
+            raise UserError(f"{line} must be of type {kind.__name__}")
         if value not in CHOICES.get(key, [value]):
-            raise UserError(f"{told} must be one of {', '.join(CHOICES[key])}")
+            raise UserError(f"{line} must be one of {', '.join(CHOICES[key])}")
         try:
             KEYS[key].read(value)
         except (ValueError, re.error) as error:
-            raise UserError(f"{told}: {error}") from None
+            raise UserError(f"{line}: {error}") from None
     for name in table.get("after", "").split():
         if not (script.parent / name).exists():
             raise UserError(f"{script}: there is no script {name} for it to run after")
@@ -195,24 +195,24 @@ def make_boot(script: Path, own: Mapping[str, Any] = MappingProxyType({})) -> Bo
     """
     before = (read_header(script)[0] | {**own}).get("after", "").split()
     scripts = [*(script.with_name(name) for name in before), script]
-    told: dict[str, Any] = {}
+    keys: dict[str, Any] = {}
     for table in [*(table for one in scripts for table in list_needs(one)), own]:
         for key, value in table.items():
-            told[key] = f"{told.get(key, '')} {value}" if key in ADDED else value
-    fields = {KEYS[key].field: KEYS[key].read(value) for key, value in told.items()}
+            keys[key] = f"{keys.get(key, '')} {value}" if key in ADDED else value
+    fields = {KEYS[key].field: KEYS[key].read(value) for key, value in keys.items()}
     return Boot(**fields | {"scripts": ",".join(one.name for one in scripts)})
 
 
 def read_boots(folder: Path = GUEST) -> dict[str, Boot]:
     """Return all boots by name; Raises UserError as read_header() does, and on a second one."""
-    found: dict[str, Boot] = {}
+    boots: dict[str, Boot] = {}
     for script in sorted(folder.iterdir()):
         for name, own in read_header(script)[1].items():
-            if name in found:
-                other = found[name].scripts
+            if name in boots:
+                other = boots[name].scripts
                 raise UserError(f"{script}: {name} names a boot of {other}: give it another name")
-            found[name] = make_boot(script, own)
-    return found
+            boots[name] = make_boot(script, own)
+    return boots
 
 
 def list_cells(boots: Mapping[str, Boot]) -> dict[str, Cell]:
@@ -269,18 +269,18 @@ def judge(console: str, log: Path) -> str:
     lines = lines[lines.index(BEGIN) :] if BEGIN in lines else []
     plans = [line for line in lines if PLAN.fullmatch(line)]
     results = [match for match in map(RESULT.match, lines) if match]
-    told = []
+    faults = []
     for number, result in enumerate(results, 1):
         if result.string != f"ok {number} - {result['name']}":
-            told += [line for line in lines if line.startswith(f"# {result['name']}: ")]
-            told.append(result.string)
+            faults += [line for line in lines if line.startswith(f"# {result['name']}: ")]
+            faults.append(result.string)
     if plans != [f"1..{len(results)}"]:
         last = results[-1].string if results else "none"
-        told.append(f"the plan is {', '.join(plans) or 'none'}, the last result: {last}")
-    return "\n".join([*told, f"(whole console: {log})"] if told else [])
+        faults.append(f"the plan is {', '.join(plans) or 'none'}, the last result: {last}")
+    return "\n".join([*faults, f"(whole console: {log})"] if faults else [])
 
 
 def read_cases(console: str) -> list[str]:
     """Return what the checks of a boot told besides their results, without what may differ."""
-    told = (line for line in list_messages(console) if line.startswith("# "))
-    return [NUMBER.sub("N", line) for line in told]
+    lines = (line for line in list_messages(console) if line.startswith("# "))
+    return [NUMBER.sub("N", line) for line in lines]

@@ -72,8 +72,8 @@ def raise_check(stub: Stub, routine: int, line: int) -> None:
 
 def raise_checks(server: socket.socket, kernel: Kernel) -> None:
     """Raise a check for each line that the guest's checks name; Raises UserError as ask() does."""
-    told = run(["nm", kernel.image.parent / "vmlinux"], "nm")
-    [routine] = re.findall(rf"^(\w+) T {ROUTINE}$", told, re.M)
+    symbols = run(["nm", kernel.image.parent / "vmlinux"], "nm")
+    [routine] = re.findall(rf"^(\w+) T {ROUTINE}$", symbols, re.M)
     with server.accept()[0] as connection, connection.makefile("rwb") as stream:
         stub = Stub(stream)
         try:

@@ -49,9 +49,9 @@ def build_tests(options: Options) -> Path:
         run(["ninja", "-C", new / "made", *targets], "building ndctl's tests")
 
     files = [f"made/test/{name}" for name in PROGRAMS]
-    kept = keep(options.build, "ndctl", [find_codename(), LIMIT, *MESON], make, files)
-    drop_others(kept)
-    return kept
+    folder = keep(options.build, "ndctl", [find_codename(), LIMIT, *MESON], make, files)
+    drop_others(folder)
+    return folder
 
 
 def pack(options: Options, _: Path) -> dict[str, bytes]:

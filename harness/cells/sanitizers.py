@@ -74,8 +74,8 @@ def list_functions(kernel: Kernel, trees: Trees) -> frozenset[str]:
     """
     objects = kernel.find_objects()
     files = [(objects / name).with_suffix(".o") for name in list_touched(trees)]
-    told = run(["nm", "--defined-only", *filter(Path.exists, files)], f"nm in {objects}")
-    return frozenset(match[1] for match in re.finditer(r" [TtWw] (\S+)$", told, re.M))
+    symbols = run(["nm", "--defined-only", *filter(Path.exists, files)], f"nm in {objects}")
+    return frozenset(match[1] for match in re.finditer(r" [TtWw] (\S+)$", symbols, re.M))
 
 
 def is_foreign_race(functions: Container[str], line: str) -> bool:

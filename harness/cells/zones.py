@@ -22,16 +22,16 @@ def read_zones(console: str) -> tuple[list[str], int]:
     """
     end = sum((int(last, 16) + 1) // 1024 for last in END.findall(console))
     image = (end - sum(map(int, FREED.findall(console)))) // 4
-    told, free = [], 0
+    zones, free = [], 0
     for name, present, managed, left in ZONE.findall(console):
         # With nokaslr, the kernel lies at 16 MiB.
         fixed = int(managed) + image * (name == "0, DMA32")
-        told.append(f"zone {name}: {present} pages present, {fixed} managed")
+        zones.append(f"zone {name}: {present} pages present, {fixed} managed")
         free += int(left)
     if ONE_CPU.search(console):
         # None of the image has been freed yet.
-        told += [f"{int(kib) + end} KiB free after boot" for kib in AVAILABLE.findall(console)]
-    return told, free
+        zones += [f"{int(kib) + end} KiB free after boot" for kib in AVAILABLE.findall(console)]
+    return zones, free
 
 
 def compare_zones(base: str, series: str) -> str:

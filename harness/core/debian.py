@@ -39,14 +39,14 @@ def list_archives() -> list[str]:
     rows = [line.split(" ", 3) for line in run(command, "reading apt's sources").splitlines()]
     if not any(len(row) == 4 and row[2] != "/" for row in rows):
         raise UserError("apt has no package lists: run 'apt-get update' as root")
-    found = dict.fromkeys(
+    archives = dict.fromkeys(
         row[3]
         for row in rows
         if len(row) == 4 and row[0] in names and row[1:3] == ["main", "Debian/Debian"]
     )
-    if not found:
+    if not archives:
         raise NotOffered("apt's sources list no Debian archive")
-    return list(found)
+    return list(archives)
 
 
 class Apt:
@@ -113,9 +113,9 @@ class Apt:
                     continue
                 shown = run(["apt-cache", *self.options, "madison", package], "apt-cache")
                 rows = [row.split("|") for row in shown.splitlines() if row.count("|") == 2]
-                found = [row[1].strip() for row in rows]
-                if found:
-                    return found[0]
+                versions = [row[1].strip() for row in rows]
+                if versions:
+                    return versions[0]
         if trouble:
             raise UserError(f"cannot look for {package} in Debian: check the network ({trouble})")
         raise NotOffered(f"Debian ({', '.join(suites)}) does not offer {package}")

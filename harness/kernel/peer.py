@@ -26,8 +26,8 @@ def list_mboxes(where: Path) -> list[Path]:
         return [where]
     if (where / "stack").exists():
         return [file for topic in list_topics(where) for file in list_files(topic)]
-    found = [path for path in where.iterdir() if path.is_file() and path.suffix in MBOXES]
-    return sorted(found or where.glob("*/*.patch"))
+    mboxes = [path for path in where.iterdir() if path.is_file() and path.suffix in MBOXES]
+    return sorted(mboxes or where.glob("*/*.patch"))
 
 
 def apply_mails(base: Path, where: Path) -> str:
@@ -54,9 +54,9 @@ def find_peer(options: Options, base: Path) -> str:
     for repository in filter(None, (options.linux, base)):
         with contextlib.suppress(UserError):
             return git(repository, "rev-parse", "--verify", "-q", f"{options.peer}^{{commit}}")
-    where = f"of LINUX={options.linux}" if options.linux else "of the base, and LINUX= is not set"
+    place = f"of LINUX={options.linux}" if options.linux else "of the base, and LINUX= is not set"
     raise UserError(
-        f"PEER={options.peer} is not a folder of patches, an mbox or a commit {where}: name one"
+        f"PEER={options.peer} is not a folder of patches, an mbox or a commit {place}: name one"
     )
 
 

@@ -58,15 +58,15 @@ def find_commit(clone: Path) -> str:
             f"LINUX={clone} is a partial clone, which lacks files: "
             "run 'git fetch --refetch --no-filter' there, give a full clone, or leave LINUX out"
         )
-    found = ""
+    version = ""
     for name in (*TAGS, "HEAD"):
         try:
-            found = read_version(git(clone, "show", f"{name}:Makefile"))
+            version = read_version(git(clone, "show", f"{name}:Makefile"))
         except UserError:
             continue
-        if found.startswith(f"{RELEASE}."):
+        if version.startswith(f"{RELEASE}."):
             return git(clone, "rev-parse", f"{name}^{{commit}}")
-    what = f"holds kernel {found}" if found else "holds no kernel"
+    what = f"holds kernel {version}" if version else "holds no kernel"
     raise UserError(
         f"LINUX={clone} {what}, but the series needs {TAGS[0]}: "
         "fetch that tag there, or leave LINUX out"

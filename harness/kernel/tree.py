@@ -147,12 +147,12 @@ def apply_series(options: Options, series: Path = SERIES) -> Trees:
     key = make_key(worktrees, stack)
     if check_work(worktrees) == key:
         return Trees(base, worktrees / "series")
-    with open_scratch(base, worktrees / "series.tmp") as made:
+    with open_scratch(base, worktrees / "series.tmp") as branch:
         ends = {}
         for topic in stack:
             announce(f"applying {topic.name}")
-            apply_patches(made, list_files(topic))
-            ends[name_branch(topic, stack[-1])] = git(made, "rev-parse", "HEAD")
+            apply_patches(branch, list_files(topic))
+            ends[name_branch(topic, stack[-1])] = git(branch, "rev-parse", "HEAD")
     (worktrees / "series.key").unlink(missing_ok=True)
     # git writes only the files that differ, so the next build is incremental.
     git(checkout_commit(worktrees, ends.pop("series"), "series"), "checkout", "-q", "-B", "series")

@@ -89,9 +89,9 @@ class Code:
         """
         if function in self.judged:
             return self.judged[function]
-        found: set[str] = set()
-        # One that calls itself gets what is found so far.
-        self.judged[function] = found
+        effects: set[str] = set()
+        # One that calls itself gets what was found so far.
+        self.judged[function] = effects
         bodies = (self.bodies.get(name, []) for name in (function, f"{function}.cold"))
         # Each instruction is looked at, and where a store waits, all that can follow it.
         ways = [(place, False) for body in bodies for place in body]
@@ -104,7 +104,7 @@ class Code:
             one = self.code.get(place)
             # Out of the object, or to where a register says: a tail call.
             if not one or one.name.startswith("ret"):
-                found |= {"end"} if waits else set()
+                effects |= {"end"} if waits else set()
                 continue
             called = ""
             if one.name.startswith(("call", "jmp")):
@@ -112,19 +112,19 @@ class Code:
             if one.name in (*DRAINS, "ud2") or called in NORETURN:
                 continue
             if waits and called and called == self.publisher:
-                found.add("publish")
+                effects.add("publish")
             if one.name.startswith("movnt") or called in STREAMING:
-                found.add("store")
+                effects.add("store")
                 waits = True
             if called in self.bodies:
                 inner = self.judge(called)
-                found |= inner if one.name.startswith("jmp") else inner - {"end"}
+                effects |= inner if one.name.startswith("jmp") else inner - {"end"}
                 waits = waits or "end" in inner
             if waits and one.name.startswith("j"):
                 ways.append((one.target, True))
             if waits and not one.name.startswith("jmp"):
                 ways.append((one.following, True))
-        return found
+        return effects
 
 
 def find_undrained(obj: Path, function: str = FUNCTION, publisher: str = "") -> str:
@@ -138,12 +138,12 @@ def find_undrained(obj: Path, function: str = FUNCTION, publisher: str = "") -> 
     names = [name for name in code.bodies if re.fullmatch(function + ADAPTED, name)]
     if not names:
         raise UserError(f"{obj} has no {function}(): is CONFIG_ZONE_DEVICE on?")
-    found = {what for name in names for what in code.judge(name)}
-    if "publish" in found:
+    effects = {what for name in names for what in code.judge(name)}
+    if "publish" in effects:
         return f"{function}() calls {publisher}() after MOVNTI without SFENCE"
-    if "end" in found:
+    if "end" in effects:
         return f"MOVNTI reaches the end of {function}() without SFENCE"
-    return "" if "store" in found else f"{function}() has no MOVNTI"
+    return "" if "store" in effects else f"{function}() has no MOVNTI"
 
 
 def find_loads(obj: Path) -> str:
@@ -169,7 +169,7 @@ def note_peer_drain(options: Options) -> None:
     """Say how the peer of the last `make memmap` drains its stores: a note, no verdict."""
     for obj in (options.build / "replay").glob(f"{options.config}-peer-*/mm/mm_init.o"):
         try:
-            found = find_undrained(obj)
+            fault = find_undrained(obj)
         except UserError as error:
-            found = str(error)
-        say(f"note: peer: {found or f'SFENCE follows each MOVNTI of {FUNCTION}()'}")
+            fault = str(error)
+        say(f"note: peer: {fault or f'SFENCE follows each MOVNTI of {FUNCTION}()'}")

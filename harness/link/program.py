@@ -172,9 +172,9 @@ class Program:
         parts = dict.fromkeys((MAIN, *self.list_parts(kernel.config)))
         kernel.make(*(f"{part}.o" for part in parts if part not in self.forced))
         for part in parts.keys() & self.forced.keys():
-            made = kernel.out / f"{part}.o"
-            made.parent.mkdir(parents=True, exist_ok=True)
-            compile_like_mm_init(kernel.out, where / f"{part}.c", made, *self.forced[part])
+            output = kernel.out / f"{part}.o"
+            output.parent.mkdir(parents=True, exist_ok=True)
+            compile_like_mm_init(kernel.out, where / f"{part}.c", output, *self.forced[part])
         flags = [f"-I{folder}" for folder in (where / "mm", self.folder)]
         compile_like_mm_init(
             kernel.out, self.folder / "shim.c", kernel.out / f"{self.name}-shim.o", *flags
@@ -220,14 +220,14 @@ class Program:
         } - {*objects}:
             kernel.make(*(str(one.relative_to(kernel.out)) for one in routines))
             objects += sorted(routines)
-        whole, made = (folder / f"{name}{kind}.o" for kind in (".whole", ""))
+        whole, linked = (folder / f"{name}{kind}.o" for kind in (".whole", ""))
         run([kernel.tool("ld"), "-r", "-o", whole, *objects], f"linking {name}")
         dropped = [f"--remove-section={section}" for section in DROPPED]
-        kernel.copy_object(whole, made, f"--keep-global-symbol={EXPORTED}", *RENAMED, *dropped)
-        kernel.copy_object(made, made, "--prefix-symbols=k_")
+        kernel.copy_object(whole, linked, f"--keep-global-symbol={EXPORTED}", *RENAMED, *dropped)
+        kernel.copy_object(linked, linked, "--prefix-symbols=k_")
         imported = [f"--redefine-sym=k_{symbol}={symbol}" for symbol in self.imported]
-        kernel.copy_object(made, made, f"--redefine-sym=k_{EXPORTED}={side}_side", *imported)
-        return made
+        kernel.copy_object(linked, linked, f"--redefine-sym=k_{EXPORTED}={side}_side", *imported)
+        return linked
 
     def build_mutant(
         self, before: Objects, after: Objects, name: str, mutation: Mapping[str, Any]
@@ -242,10 +242,10 @@ class Program:
         folder = source.parent
         mutant = self.link_side(after, "series", folder, {part: source})
         sides = [before.out / f"{self.name}-base.o", mutant]
-        made = self.link_program(after, sides, folder / self.name)
+        program = self.link_program(after, sides, folder / self.name)
         for each in folder.glob("*.o"):
             each.unlink()
-        return made
+        return program
 
     def build(
         self,

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.core import debian
+from harness.core import debian, options
+from harness.kernel import config
+from harness.link import first, race
 
 LINES = "deb [arch=amd64] http://mirror.example/{} stable main\n"
 
@@ -31,3 +33,24 @@ def test_archive_is_debians(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     fill(debian="Derivative")
     with pytest.raises(debian.NotOffered, match="apt's sources list no Debian archive"):
         debian.list_archives()
+
+
+def test_system_without_the_configuration_fetches_no_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ubuntu has apt, and no such package: that is said before 160 MB are fetched."""
+
+    def lack(_: object) -> Path:
+        raise debian.NotOffered("no linux-config-7.3")
+
+    def fetch(_: object) -> None:
+        pytest.fail("the source was fetched")
+
+    monkeypatch.setattr(config, "fetch_config", lack)
+    monkeypatch.setattr(first, "apply_series", fetch)
+    monkeypatch.setattr("harness.kernel.tree.apply_series", fetch)
+    chosen = options.read_options({"BUILD": str(tmp_path)})
+    with pytest.raises(debian.NotOffered, match="^no linux-config-7.3$"):
+        first.measure_here(chosen)
+    with pytest.raises(debian.NotOffered, match="^no linux-config-7.3$"):
+        race.run_race(chosen, race.RACES[0])
