@@ -182,7 +182,7 @@ static void write_returns(void)
 	}
 }
 
-/* As for the thunks of shim.h, which are plain jumps, and in their order */
+/* As for the thunks of shim/cpu.c, which are plain jumps, and in their order */
 asm("	.pushsection .text\n"
 	"	.balign 16\n"
 	"retpolines:\n"

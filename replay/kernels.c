@@ -79,7 +79,7 @@ static void __attribute__((noreturn)) report_crash(const char *format, ...)
 KERNEL_CALLS
 void replay_unexpected(const char *name)
 {
-	report_crash("used an unexpected symbol, %s; provide it in shim.c", name);
+	report_crash("used an unexpected symbol, %s; provide it in shim/", name);
 }
 
 static void crash(int signal, siginfo_t *info, void *context)

@@ -2,13 +2,13 @@
 /*
  * What the two halves of a program tell each other.
  *
- * The kernel's half, shim.c, is compiled with the kernel's headers and flags, the host's half
+ * The kernel's half, in shim/, is compiled with the kernel's headers and flags, the host's half
  * with those of user space: only plain C types may cross this line.
  */
 #ifndef REPLAY_H
 #define REPLAY_H
 
-/* Those that have thunks of indirect branches: shim.h makes these, boot.c overwrites them. */
+/* Those that have thunks of indirect branches: shim/cpu.c makes these, boot.c overwrites them. */
 #define REGISTERS "rax, rbx, rcx, rdx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15"
 #define NR_REGISTERS	15
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """A program: objects of both kernels, such as mm/mm_init.o, in one static executable.
 
-Each kernel's objects are linked with a shim, replay/NAME/shim.c, which that kernel's own command
-line compiles. All symbols of a kernel get a prefix, so that none meets one of the C library. Only
-the one that describes the kernel stays visible. A symbol that nobody provides is given a page of
-its own that cannot be accessed: what the code does not need costs nothing, and what it does need
-is named when it runs.
+Each kernel's objects are linked with a shim, replay/shim and replay/NAME/shim, which that kernel's
+own command line compiles. All symbols of a kernel get a prefix, so that none meets one of the C
+library. Only the one that describes the kernel stays visible. A symbol that nobody provides is
+given a page of its own that cannot be accessed: what the code does not need costs nothing, and what
+it does need is named when it runs.
 """
 
 import json
@@ -154,6 +154,16 @@ class Program:
     def list_parts(self, config: KernelConfig) -> tuple[str, ...]:
         return self.parts[:1] if config.name in ALONE else self.parts
 
+    def list_shim(self, kernel: Objects) -> dict[Path, Path]:
+        """Return the shim's objects, and the C file of each: of alone/ or of whole/, and others."""
+        left_out = "whole" if kernel.config.name in ALONE else "alone"
+        files = [*(REPLAY / "shim").glob("*.c"), *(self.folder / "shim").rglob("*.c")]
+        return {
+            kernel.out / f"{self.name}-shim-{file.stem}.o": file
+            for file in sorted(files)
+            if file.parent.name != left_out
+        }
+
     def place(self, options: Options, where: Path, name: str = "") -> Objects:
         """Return the kernel in where in configuration NAME, or CONFIG=; nothing is built yet."""
         config = CONFIGS[name or options.config]
@@ -175,10 +185,13 @@ class Program:
             output = kernel.out / f"{part}.o"
             output.parent.mkdir(parents=True, exist_ok=True)
             compile_like_mm_init(kernel.out, where / f"{part}.c", output, *self.forced[part])
-        flags = [f"-I{folder}" for folder in (where / "mm", self.folder)]
-        compile_like_mm_init(
-            kernel.out, self.folder / "shim.c", kernel.out / f"{self.name}-shim.o", *flags
-        )
+        with ThreadPoolExecutor(options.jobs) as pool:
+            compilations = [
+                pool.submit(compile_like_mm_init, kernel.out, source, output, f"-I{where / 'mm'}")
+                for output, source in self.list_shim(kernel).items()
+            ]
+        for compilation in compilations:
+            compilation.result()
         return kernel
 
     def build_pair(self, options: Options, trees: Trees, name: str = "") -> tuple[Objects, Objects]:
@@ -205,7 +218,7 @@ class Program:
         """
         side, name = name, f"{self.name}-{name}"
         folder = folder or kernel.out
-        objects = [kernel.out / f"{self.name}-shim.o"]
+        objects = [*self.list_shim(kernel)]
         for part in self.list_parts(kernel.config):
             source = (changed or {}).get(part, kernel.out / f"{part}.o")
             if words := self.words.get(part):
@@ -282,8 +295,7 @@ class Program:
 
     def compile_host(self, kernel: Objects) -> None:
         """Compile what runs the kernels, to an object beside the kernel's, for link_program()."""
-        own = {*self.folder.glob("*.c")} - {self.folder / "shim.c"}
-        sources = sorted([*REPLAY.glob("*.c"), *own])
+        sources = sorted([*REPLAY.glob("*.c"), *self.folder.glob("*.c")])
         words = (kernel.tool("gcc"), *FLAGS, "-r", "-o", kernel.out / f"{self.name}-host.o")
         run([*words, *sources], "compiling the host's half")
 

@@ -675,7 +675,7 @@ int check_all(int nr, char **words)
 		return check_what(find_what(words[0]), read_word(nr, words, 1, 1000),
 				  read_word(nr, words, 2, 1), read_word(nr, words, 3, 0));
 	for (unsigned int what = 0; what < NR_WHATS; what++)
-		if (side_of(0)->whats >> what & 1)
+		if (side_of(0)->can_run(what))
 			failed |= check_what(what, few[what], 1, 0);
 	return failed;
 }

@@ -61,7 +61,7 @@ enum memmap_what find_what(const char *name)
 {
 	for (unsigned int what = 0; what < NR_WHATS; what++)
 		if (!strcmp(name, what_names[what])) {
-			if (!(side_of(0)->whats >> what & 1))
+			if (!(side_of(0)->can_run(what)))
 				die("these kernels have no %s: it is left out", name);
 			return what;
 		}

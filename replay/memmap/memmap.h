@@ -137,7 +137,7 @@ struct memmap_counts {
 /* One kernel. */
 struct memmap_side {
 	struct replay_side side;
-	unsigned int whats;		/* what it can run: bits */
+	bool (*can_run)(enum memmap_what what);
 	const char *const *types;	/* names from 1 on, up to a NULL */
 	unsigned int zones[2];		/* ZONE_NORMAL, ZONE_MOVABLE */
 	unsigned long block_pages;	/* of MAX_PAGE_ORDER */

@@ -1,11 +1,13 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
- * Kernel side: reserved memory of boot, and who has it. CMA's areas are made here as the command
- * line has them made; mm/cma.o activates them. Pages that kexec handover (KHO) preserves are found
- * in ascending order; kexec_handover.o reserves them.
+ * Reserved memory of boot, and who has it. CMA's areas are made here as the command line has them
+ * made; mm/cma.o activates them. Pages that kexec handover (KHO) preserves are found in ascending
+ * order; kexec_handover.o reserves them.
  */
+#include <linux/memblock.h>
 
 #include "cma.h"
+#include "../kernel.h"
 
 /* The reserved range whose struct pages are left to others. */
 #define NOINIT_RANGE	2
@@ -130,11 +132,12 @@ static void start_zone(const struct memmap_case *c, unsigned int zid, unsigned l
  * reserved ranges is free; what is deferred of it stays as it is. With holes, the fourth
  * section is missing and the fifth is not mapped.
  */
-static void prepare_reserved(const struct memmap_case *c)
+void prepare_reserved(const struct memmap_case *c)
 {
 	unsigned long hole = c->start_pfn + 3 * PAGES_PER_SECTION;
 	unsigned int i;
 
+	prepare_boot(c);
 	max_low_pfn = ULONG_MAX;
 	node_set_online(c->node);
 	state->pgdat.nr_zones = 0;
@@ -155,12 +158,9 @@ static void prepare_reserved(const struct memmap_case *c)
 
 		memblock_reserved_mark_noinit(PFN_PHYS(from), PFN_PHYS(to - from));
 	}
-	for (i = 0; i < MAX_NR_ZONES; i++) {
-		struct zone *zone = &state->pgdat.node_zones[i];
-
-		zone->per_cpu_pageset = (typeof(zone->per_cpu_pageset))(uintptr_t)
-			(i == c->zone ? &state->pcp : &state->lower_pcp);
-	}
+	for (i = 0; i < MAX_NR_ZONES; i++)
+		set_lists(&state->pgdat.node_zones[i],
+			  i == c->zone ? &state->pcp : &state->lower_pcp);
 	make_lists(&state->pcp);
 	make_lists(&state->lower_pcp);
 	memset(cma_areas, 0, sizeof(cma_areas));
@@ -169,7 +169,7 @@ static void prepare_reserved(const struct memmap_case *c)
 		make_areas(c);
 }
 
-static void run_reserved(const struct memmap_case *c)
+void run_reserved(const struct memmap_case *c)
 {
 	if (c->owner == OWNER_KHO)
 		preserve(c);

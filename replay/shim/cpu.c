@@ -1,18 +1,18 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Kernel side: what code of the kernel's meets in user space, whatever is linked. A shim includes
- * this behind the kernel's headers.
- */
-#include "replay.h"
-
+// SPDX-License-Identifier: GPL-2.0
+/* The kernel's half: what its code meets in user space on x86-64, whatever is linked. */
 #ifdef CONFIG_X86
+#include <linux/mm.h>
+#include <linux/sched.h>
 #include <asm/processor.h>
+
+#include "../replay.h"
+#include "shim.h"
 
 /* All zero: no feature bit set, four-level page tables. */
 struct cpuinfo_x86 boot_cpu_data = { .x86_clflush_size = 64 };
 unsigned long vmemmap_base, page_offset_base;
 /* An ordinary task: padata gives others no helper. */
-static struct task_struct task = { .static_prio = DEFAULT_PRIO, .prio = DEFAULT_PRIO };
+struct task_struct task = { .static_prio = DEFAULT_PRIO, .prio = DEFAULT_PRIO };
 struct task_struct *task_pointer = &task;
 
 /*
@@ -32,13 +32,6 @@ asm("	.pushsection .bss\n"
 	"	.popsection\n"
 	"	.set current_task, task_pointer\n"		/* clang */
 	"	.set const_current_task, task_pointer\n");	/* gcc */
-
-/* Assembly that boot.c can write over, too. */
-#define RETURN								\
-	"771:	ret\n	.skip 4, 0xcc\n"				\
-	"	.pushsection .return_sites, \"a\"\n"			\
-	"	.long 771b - .\n"					\
-	"	.popsection\n"
 
 /*
  * What a distribution's kernel calls all over. Static calls are by nothing where preemption is

@@ -1,8 +1,14 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
- * Kernel side: memory that comes by add_memory_resource() and goes by __remove_memory(). What
- * drivers/base does is done here in few words: a block is made for the call alone.
+ * Memory that comes by add_memory_resource() and goes by __remove_memory(). What drivers/base does
+ * is done here in few words: a block is made for the call alone.
  */
+#include <linux/memory.h>
+#include <linux/memory_hotplug.h>
+
+#include "../arch/x86/mm/mm_internal.h"
+#include "../kernel.h"
+
 #ifdef WITH_PLUG
 STUB(cpus_read_lock, PLUG);
 STUB(cpus_read_unlock, PLUG);
@@ -69,11 +75,10 @@ static bool is_named(unsigned long pfn)
 
 static int change_block(unsigned long pfn, bool offline)
 {
-	beside.tries = 0;
-	beside.step.refused = is_named(pfn) && step_now->refused;
+	start_beside(is_named(pfn) && step_now->refused);
 	if (is_named(pfn) && step_now->poisoned && !offline)
 		return -EHWPOISON;
-	return offline ? offline_block(plugged, zone_of(plugged), pfn) : online_block(plugged, pfn);
+	return offline ? offline_block(plugged, pfn) : online_block(plugged, pfn);
 }
 
 /* Until the first block comes online, memory is added. */
@@ -107,20 +112,23 @@ static void change_blocks(const struct memmap_case *c, bool offline)
 				     change_block(pfn, offline));
 }
 
-static void run_plug(const struct memmap_case *c)
+static void add_online(const struct memmap_case *c)
+{
+	if (add(c, false) || !is_online(c->start_pfn + c->nr_pages - 1))
+		warn_trap();
+}
+
+static void remove(const struct memmap_case *c)
+{
+	__remove_memory(PFN_PHYS(c->start_pfn), PFN_PHYS(c->nr_pages));
+}
+
+/* It comes, what is offline comes online, all but one go offline, it goes; and again. */
+static void run_steps(const struct memmap_case *c)
 {
 	unsigned int i;
 	int error;
 
-	if (!c->nr_steps && c->what == WHAT_PLUG) {
-		if (add(c, false) || !is_online(c->start_pfn + c->nr_pages - 1))
-			warn_trap();
-	} else if (!c->nr_steps) {
-		change_blocks(c, true);
-		replay_half();
-		__remove_memory(PFN_PHYS(c->start_pfn), PFN_PHYS(c->nr_pages));
-	}
-	/* It comes, what is offline comes online, all but one go offline, it goes; and again. */
 	for (i = 0; i < c->nr_steps; i++) {
 		step_now = &c->steps[i];
 		switch (i % 4) {
@@ -137,17 +145,37 @@ static void run_plug(const struct memmap_case *c)
 		default:
 			step_now = NULL;
 			change_blocks(c, true);
-			__remove_memory(PFN_PHYS(c->start_pfn), PFN_PHYS(c->nr_pages));
+			remove(c);
 		}
 	}
 	step_now = NULL;
-	memset(&beside, 0, sizeof(beside));
+	start_beside(false);
 }
 
-static void prepare_plug(const struct memmap_case *c)
+void run_plug(const struct memmap_case *c)
+{
+	if (c->nr_steps)
+		run_steps(c);
+	else
+		add_online(c);
+}
+
+void run_unplug(const struct memmap_case *c)
+{
+	if (c->nr_steps) {
+		run_steps(c);
+		return;
+	}
+	change_blocks(c, true);
+	replay_half();
+	remove(c);
+}
+
+void prepare_plug(const struct memmap_case *c)
 {
 	struct zone *zone = zone_of(c);
 
+	prepare_bind(c);
 	zone->zone_start_pfn = 0;
 	zone->spanned_pages = 0;
 	zone->present_pages = 0;
@@ -155,31 +183,23 @@ static void prepare_plug(const struct memmap_case *c)
 	state->pgdat.node_present_pages = c->ram_pages;
 	nodes_clear(node_states[N_POSSIBLE]);
 	node_set_state(0, N_POSSIBLE);
-	restore_online_page_callback(generic_online_page);
-	if (c->callback && set_online_page_callback(generic_online_page))
-		warn_trap();
-	/* What it held is not looked at. */
-	all_mapped = false;
+	set_callback(c);
+	forget_memory();
 	plugged = c;
 	step_now = NULL;
-	memset(&beside, 0, sizeof(beside));
-	if (c->what == WHAT_UNPLUG && (add(c, false) || !is_online(c->start_pfn + c->nr_pages - 1)))
-		warn_trap();
-	if (c->what == WHAT_UNPLUG && c->used)
-		use_pages(zone, c->start_pfn, c->start_pfn + c->nr_pages, c->used, 4, false);
+	start_beside(false);
+}
+
+void prepare_unplug(const struct memmap_case *c)
+{
+	prepare_plug(c);
+	add_online(c);
+	use_half(c, c->start_pfn);
 }
 #else
 int replay_add_section(void);
 int replay_add_section(void)
 {
 	return 0;
-}
-
-static void prepare_plug(const struct memmap_case *c)
-{
-}
-
-static void run_plug(const struct memmap_case *c)
-{
 }
 #endif

@@ -1,28 +1,24 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+// SPDX-License-Identifier: GPL-2.0
 /*
- * Kernel side: memory that goes offline, and what is used of it meanwhile. What other
- * objects do is done here in few words: migration frees the old page or fails, drivers
- * and hugetlb let go of their pages. All of that is the same for each kernel.
+ * Memory that goes offline, and what is used of it meanwhile. What other objects do is done here in
+ * few words: migration frees the old page or fails, drivers and hugetlb let go of their pages. All
+ * of that is the same for each kernel.
  */
-static bool is_online(unsigned long pfn)
-{
-	return online_section(__pfn_to_section(pfn));
-}
+#include <linux/hugetlb.h>
+#include <linux/memory.h>
+#include <linux/memory_hotplug.h>
+#include <linux/migrate.h>
+#include <linux/page-isolation.h>
 
-#ifndef WITH_OFFLINE
-int memory_notify(enum memory_block_state state, void *v)
-{
-	return 0;
-}
+#include "../kernel.h"
 
-static void prepare_offline(const struct memmap_case *c, struct zone *zone)
-{
-}
+atomic_t lru_disable_count;
 
-static void run_offline(const struct memmap_case *c, struct zone *zone)
-{
-}
-#else
+STUB(__printk_deferred_enter, OFFLINE);
+STUB(__printk_deferred_exit, OFFLINE);
+STUB(free_percpu, OFFLINE);
+
+#ifdef WITH_OFFLINE
 
 int mutex_trylock(struct mutex *lock)
 {
@@ -325,7 +321,7 @@ static void use_late(raw_spinlock_t *lock)
 }
 
 /* As memory_block_offline() does. */
-static int offline_block(const struct memmap_case *c, struct zone *zone, unsigned long pfn)
+int offline_block(const struct memmap_case *c, unsigned long pfn)
 {
 	unsigned long taken = c->memmap_pages;
 	int error;
@@ -335,7 +331,7 @@ static int offline_block(const struct memmap_case *c, struct zone *zone, unsigne
 	beside.block_pfn = pfn + taken;
 	beside.block_end_pfn = pfn + c->block_pages;
 	before_lock = beside.step.late ? use_late : NULL;
-	error = offline_pages(pfn + taken, c->block_pages - taken, zone, NULL);
+	error = offline_pages(pfn + taken, c->block_pages - taken, zone_of(c), NULL);
 	before_lock = NULL;
 	if (lru_cache_disabled())
 		warn_trap();
@@ -349,8 +345,9 @@ static int offline_block(const struct memmap_case *c, struct zone *zone, unsigne
 	return error;
 }
 
-static void run_steps(const struct memmap_case *c, struct zone *zone)
+static void run_steps(const struct memmap_case *c)
 {
+	struct zone *zone = zone_of(c);
 	unsigned int i;
 
 	for (i = 0; i < c->nr_steps; i++) {
@@ -366,7 +363,7 @@ static void run_steps(const struct memmap_case *c, struct zone *zone)
 		beside.steps = true;
 		beside.tries = 0;
 		beside.raced = false;
-		error = step->offline ? offline_block(c, zone, pfn) : online_block(c, pfn);
+		error = step->offline ? offline_block(c, pfn) : online_block(c, pfn);
 		/* A signal is for this step. */
 		clear_tsk_thread_flag(&task, TIF_SIGPENDING);
 		if (!error && !step->offline && step->use != USE_NOTHING)
@@ -379,31 +376,45 @@ static void run_steps(const struct memmap_case *c, struct zone *zone)
 	memset(&beside, 0, sizeof(beside));
 }
 
-static void run_offline(const struct memmap_case *c, struct zone *zone)
+void run_offline(const struct memmap_case *c)
 {
 	unsigned long first = c->start_pfn + c->early_pages + c->gap_pages;
 	unsigned long pfn, nr_pages = c->start_pfn + c->nr_pages - first;
 
 	if (c->nr_steps) {
-		run_steps(c, zone);
+		run_steps(c);
 		return;
 	}
 	for (pfn = 0; pfn < nr_pages; pfn += c->block_pages) {
 		beside.tries = 0;
 		/* Behind a gap: from the end, so that the zone shrinks with each block. */
-		if (offline_block(c, zone, c->gap_pages ? first + nr_pages - c->block_pages - pfn :
-							  first + pfn))
+		if (offline_block(c, c->gap_pages ? first + nr_pages - c->block_pages - pfn :
+						    first + pfn))
 			warn_trap();
 	}
 }
 
-/* As boot does, and without steps, all blocks come online. */
-static void prepare_offline(const struct memmap_case *c, struct zone *zone)
+void start_beside(bool refused)
 {
+	memset(&beside, 0, sizeof(beside));
+	beside.step.refused = refused;
+}
+
+void use_half(const struct memmap_case *c, unsigned long pfn)
+{
+	if (c->used)
+		use_pages(zone_of(c), pfn, c->start_pfn + c->nr_pages, c->used, 4, false);
+}
+
+/* As boot does, and without steps, all blocks come online. */
+void prepare_offline(const struct memmap_case *c)
+{
+	struct zone *zone = zone_of(c);
 	unsigned long pfn, end_pfn = c->start_pfn + c->early_pages;
 	unsigned long first = end_pfn + c->gap_pages;
 	unsigned long nr_pages = c->start_pfn + c->nr_pages - first;
 
+	prepare_online(c);
 	zone->present_pages = 0;
 	zone->present_early_pages = 0;
 	atomic_long_set(&zone->managed_pages, 0);
@@ -416,7 +427,7 @@ static void prepare_offline(const struct memmap_case *c, struct zone *zone)
 		zone->spanned_pages = c->early_pages;
 		zone->present_pages = c->early_pages - c->hole_pages;
 		zone->present_early_pages = zone->present_pages;
-		zone->per_cpu_pageset = (typeof(zone->per_cpu_pageset))(uintptr_t)&state->pcp;
+		set_lists(zone, &state->pcp);
 		state->pgdat.node_present_pages += zone->present_pages;
 		state->pgdat.node_spanned_pages = end_pfn;
 		set_zone_contiguous(zone);
@@ -427,7 +438,6 @@ static void prepare_offline(const struct memmap_case *c, struct zone *zone)
 	/* Not by blocks: that takes long in one of the kernels. */
 	if (online_pages(first, nr_pages, zone, NULL))
 		warn_trap();
-	if (c->used)
-		use_pages(zone, first, first + nr_pages, c->used, 4, false);
+	use_half(c, first);
 }
 #endif

@@ -23,8 +23,7 @@
 
 #include "internal.h"
 #include "page_alloc.h"
-#include "copy.h"
-#include "../shim.h"
+#include "../copy.h"
 
 struct paravirt_patch_template pv_ops;
 
@@ -51,7 +50,7 @@ void memory_failure_queue(unsigned long pfn, int flags)
 	replay_tell(POISONED, pfn);
 }
 
-/* Per CPU, as those of ../shim.h */
+/* Per CPU, as those of ../../shim/cpu.c */
 asm("	.pushsection .bss\n"
 	"	.globl vm_event_states, mthp_stats\n"
 	"	.balign 8\n"

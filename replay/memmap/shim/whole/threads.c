@@ -1,16 +1,14 @@
-/* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Kernel side: what kernel/padata.c needs, on x86-64, and its CPUs. Spinlocks are the kernel's
- * lock words, with no queue of waiters. Works go to threads of user space.
- */
+// SPDX-License-Identifier: GPL-2.0
+/* What kernel/padata.c needs, and its CPUs. Works go to threads of user space. */
 #include <linux/completion.h>
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/padata.h>
 #include <linux/sched/isolation.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
 #include <linux/workqueue.h>
+
+#include "../kernel.h"
 
 struct cpumask __cpu_online_mask, __cpu_possible_mask;
 /* Each node has the same CPUs. */
@@ -23,13 +21,10 @@ cpumask_var_t node_to_cpumask_map[MAX_NUMNODES];
 unsigned long __per_cpu_offset[NR_CPUS];
 atomic_t __num_online_cpus = ATOMIC_INIT(1);
 enum system_states system_state;
-/* Where mm/page_alloc.o is linked, it has them. */
-nodemask_t node_states[NR_NODE_STATES] __weak;
 /* Only their addresses count. */
 static char boot_wq, own_wq;
 struct workqueue_struct *system_dfl_wq = (void *)&boot_wq;
-/* Where a driver's helpers must be queued */
-static int helpers_node;
+int helpers_node;
 unsigned int __num_possible_cpus = NR_CPUS;
 #if NR_CPUS > BITS_PER_LONG
 /* A kernel that is built for thousands of CPUs learns at boot how many there can be. */
@@ -89,29 +84,6 @@ void free_workqueue_attrs(struct workqueue_attrs *attrs)
 {
 }
 
-void __lockfunc _raw_spin_lock(raw_spinlock_t *lock)
-{
-	counts.locks++;
-	while (atomic_cmpxchg_acquire(&lock->raw_lock.val, 0, _Q_LOCKED_VAL))
-		cpu_relax();
-}
-
-void __lockfunc _raw_spin_unlock(raw_spinlock_t *lock)
-{
-	/* As native_queued_spin_unlock(). */
-	smp_store_release(&lock->raw_lock.locked, 0);
-}
-
-void __lockfunc _raw_spin_lock_bh(raw_spinlock_t *lock)
-{
-	_raw_spin_lock(lock);
-}
-
-void __lockfunc _raw_spin_unlock_bh(raw_spinlock_t *lock)
-{
-	_raw_spin_unlock(lock);
-}
-
 static void run_work(void *work)
 {
 	((struct work_struct *)work)->func(work);
@@ -163,8 +135,7 @@ bool cancel_work_sync(struct work_struct *work)
 	return true;
 }
 
-/* Before a kernel's first job. */
-static void start_padata(void)
+void start_padata(void)
 {
 	static DEFINE_RAW_SPINLOCK(lock);
 	static bool initialised;
@@ -182,7 +153,7 @@ static void start_padata(void)
 
 static unsigned long min_chunk;
 
-static void set_cpus(unsigned int nr, unsigned long new_min_chunk)
+void set_cpus(unsigned int nr, unsigned long new_min_chunk)
 {
 	unsigned int i;
 
@@ -198,7 +169,7 @@ static void set_cpus(unsigned int nr, unsigned long new_min_chunk)
 }
 
 /* padata_init() makes so many. */
-static void set_works(unsigned int nr)
+void set_works(unsigned int nr)
 {
 	__num_possible_cpus = nr;
 }
