@@ -109,9 +109,11 @@ static bool is_wanted(const struct alt_instr *i, const unsigned char *new)
 
 /*
  * Branches out of @nr bytes that were made for @from, by 32 bits, still go there from @to. What
- * looks like one is one: a constant hardly leads into the program's code.
+ * looks like one is taken for one: a constant hardly leads into the program's code. No list says
+ * where they are. objtool lists returns and indirect branches, the compiler leaves relocations,
+ * and the linker uses these up. A kernel has none, either, and decodes the instructions.
  */
-static void move_branches(unsigned char *made, unsigned int nr, const unsigned char *from,
+static void move_branches(unsigned char *bytes, unsigned int nr, const unsigned char *from,
 			  const unsigned char *to)
 {
 	extern const unsigned char __executable_start[], etext[];
@@ -121,15 +123,15 @@ static void move_branches(unsigned char *made, unsigned int nr, const unsigned c
 		const unsigned char *target;
 
 		/* CALL, JMP, or Jcc behind 0x0f */
-		if ((made[i] & 0xfe) != 0xe8 && !(i && made[i - 1] == 0x0f && made[i] >> 4 == 8))
+		if ((bytes[i] & 0xfe) != 0xe8 && !(i && bytes[i - 1] == 0x0f && bytes[i] >> 4 == 8))
 			continue;
-		memcpy(&far, made + i + 1, 4);
+		memcpy(&far, bytes + i + 1, 4);
 		target = from + i + 5 + far;
 		if (target < __executable_start || target >= etext ||
 		    (target >= from && target <= from + nr))
 			continue;
 		far = target - (to + i + 5);
-		memcpy(made + i + 1, &far, 4);
+		memcpy(bytes + i + 1, &far, 4);
 	}
 }
 
@@ -137,26 +139,26 @@ static void apply_alternative(const struct alt_instr *i)
 {
 	unsigned char *code = (unsigned char *)&i->instr_offset + i->instr_offset;
 	const unsigned char *new = (unsigned char *)&i->repl_offset + i->repl_offset;
-	unsigned char made[256], **target;
+	unsigned char bytes[256], **target;
 	int32_t far;
 
 	if (!is_wanted(i, new))
 		return;
 	/* The rest is one NOP, however long. */
-	memset(made, 0x66, i->bytes);
-	made[i->bytes - 1] = 0x90;
-	memcpy(made, new, i->new_bytes);
+	memset(bytes, 0x66, i->bytes);
+	bytes[i->bytes - 1] = 0x90;
+	memcpy(bytes, new, i->new_bytes);
 	if (i->flags & ALT_FLAG_DIRECT_CALL) {
 		/* call *pv_ops.X: by an absolute address, or one from here. */
 		memcpy(&far, code + i->bytes - 4, 4);
 		target = code[1] == 0x15 ? (void *)(code + i->bytes + far) : (void *)(long)far;
 		if (!*target)
 			return;
-		make_branch(made, 0xe8, code, *target);
+		make_branch(bytes, 0xe8, code, *target);
 	} else {
-		move_branches(made, i->new_bytes, new, code);
+		move_branches(bytes, i->new_bytes, new, code);
 	}
-	write_code(code, made, i->bytes);
+	write_code(code, bytes, i->bytes);
 }
 
 /* As srso_alias_return_thunk() and srso_alias_safe_ret(), and as the other thunks */
@@ -232,10 +234,10 @@ void set_key(void *key, bool on)
 	}
 }
 
-static void choose(const char *returns, const char *why, const char *what)
+static void choose(const char *returns, const char *why, const char *detail)
 {
 	snprintf(boot_returns, sizeof(boot_returns), "%s", returns);
-	snprintf(boot_reason, sizeof(boot_reason), "%s%s", why, what);
+	snprintf(boot_reason, sizeof(boot_reason), "%s%s", why, detail);
 }
 
 /* A bug that @of begins, in words that the kernel says of it, and what returns are then */
@@ -250,7 +252,7 @@ static const struct mitigation {
 
 static void choose_returns(void)
 {
-	char path[128], told[128], vendor[64], family[64], flags[4096];
+	char path[128], text[128], vendor[64], family[64], flags[4096];
 	bool readable = false, amd;
 	unsigned long number;
 
@@ -258,27 +260,27 @@ static void choose_returns(void)
 		const struct mitigation *m = &mitigations[i];
 
 		snprintf(path, sizeof(path), BUGS "%s", m->bug);
-		read_value(path, "", told, sizeof(told));
-		readable |= !!*told;
-		if (strstr(told, m->says)) {
+		read_value(path, "", text, sizeof(text));
+		readable |= !!*text;
+		if (strstr(text, m->says)) {
 			snprintf(path, sizeof(path), "%s: ", m->bug);
-			choose(m->returns, path, told);
+			choose(m->returns, path, text);
 			return;
 		}
 	}
 	read_value("/proc/cpuinfo", "vendor_id\t: ", vendor, sizeof(vendor));
 	read_value("/proc/cpuinfo", "cpu family\t: ", family, sizeof(family));
 	read_value("/proc/cpuinfo", "flags\t\t: ", flags, sizeof(flags));
-	read_value(BUGS "spec_rstack_overflow", "", told, sizeof(told));
+	read_value(BUGS "spec_rstack_overflow", "", text, sizeof(text));
 	number = strtoul(family, NULL, 10);
 	amd = !strcmp(vendor, "AuthenticAMD") || !strcmp(vendor, "HygonGenuine");
 	/* On Zen 3 and 4, it is never "Not affected", unless a hypervisor says so. */
-	if (amd && number == 25 && (!readable || !strcmp(told, "Not affected")))
+	if (amd && number == 25 && (!readable || !strcmp(text, "Not affected")))
 		choose("safe", "Zen 3 or 4, whatever a hypervisor says of spec_rstack_overflow: ",
-		       *told ? told : "nothing");
+		       *text ? text : "nothing");
 	else if (readable)
 		choose("plain", "no bug asks for more; spec_rstack_overflow: ",
-		       *told ? told : "unknown to this kernel");
+		       *text ? text : "unknown to this kernel");
 	else if (amd && number == 26)
 		choose("plain", "Zen 5", "");
 	else
@@ -289,7 +291,7 @@ static void choose_returns(void)
 void boot_kernels(void)
 {
 	const char *wanted = find_setting("returns");
-	char told[128];
+	char text[128];
 
 	if (wanted) {
 		if (strcmp(wanted, "plain") && strcmp(wanted, "jump") && strcmp(wanted, "safe"))
@@ -305,8 +307,8 @@ void boot_kernels(void)
 	write_returns();
 	for (struct alt_instr *i = __start_altinstructions; i < __stop_altinstructions; i++)
 		apply_alternative(i);
-	read_value(BUGS "spectre_v2", "", told, sizeof(told));
-	if (strstr(told, "Retpolines") && (!wanted || strcmp(wanted, "plain")))
+	read_value(BUGS "spectre_v2", "", text, sizeof(text));
+	if (strstr(text, "Retpolines") && (!wanted || strcmp(wanted, "plain")))
 		write_retpolines();
 }
 
