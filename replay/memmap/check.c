@@ -67,11 +67,11 @@ static void report(unsigned int kernel, const char *text)
 	       crash_context, kernels[kernel].name, text);
 }
 
-static bool found(unsigned int kernel, const char *what, unsigned long nr)
+static bool report_number(unsigned int kernel, const char *fault, unsigned long nr)
 {
 	char text[64];
 
-	snprintf(text, sizeof(text), "%s: %lu", what, nr);
+	snprintf(text, sizeof(text), "%s: %lu", fault, nr);
 	report(kernel, text);
 	return true;
 }
@@ -112,19 +112,19 @@ static bool run_bind(unsigned int kernel, const struct memmap_case *c)
 		return true;
 	}
 	if (lost != base_lost)
-		bad |= found(kernel, "pages not returned", lost - base_lost);
+		bad |= report_number(kernel, "pages not returned", lost - base_lost);
 	if (base_flushes && !flushes)
-		bad |= found(kernel, "pages unmapped without a flush", c->nr_pages);
+		bad |= report_number(kernel, "pages unmapped without a flush", c->nr_pages);
 	/* What unmaps like the base, such as v11 with increments, frees as early. */
 	if (after.early && (after.early != base.early || after.flushes != base.flushes))
-		bad |= found(kernel, "pages freed before they were unmapped", after.early);
+		bad |= report_number(kernel, "pages freed before they were unmapped", after.early);
 	/* Each whole section of a deduplicated memmap has a page table. */
 	if (layout->marks_tables && mapped_all && 1UL << c->order > layout->dedup_pages &&
 	    !c->altmap && !c->early && !after.early &&
 	    after.marked + 1 < c->nr_pages / layout->pages_per_section)
-		bad |= found(kernel, "page tables not kept from IOMMUs", c->nr_pages);
+		bad |= report_number(kernel, "page tables not kept from IOMMUs", c->nr_pages);
 	if (after.held > MOST_HELD)
-		bad |= found(kernel, "pages held for one flush", after.held);
+		bad |= report_number(kernel, "pages held for one flush", after.held);
 	return !bad;
 }
 
@@ -173,7 +173,7 @@ static bool run_case(unsigned int kernel, const struct memmap_case *c)
 		/* By then they may use what padata has freed, but seldom do. */
 		not_waited = threads_not_waited();
 		if (not_waited)
-			same = !found(kernel, "works not waited for", not_waited);
+			same = !report_number(kernel, "works not waited for", not_waited);
 		side->finish(c);
 	}
 	side->trace(0);
@@ -327,7 +327,7 @@ static int print_summary(const char *what)
 /* More than a section, as the series fills order 0 section by section */
 #define SECTIONS	(256 * MIB >> layout->page_shift)
 
-static void random_fill(uint64_t *random, struct memmap_case *c)
+static void random_fill(uint64_t *random, unsigned long number, struct memmap_case *c)
 {
 	unsigned long compound, nr_types = 0;
 
@@ -412,7 +412,7 @@ static void number_bind(unsigned long number, struct memmap_case *c)
  * an altmap or without, and a direct map of small or large pages. Or whole sections, and memory is
  * scarce: a block for some of them, and few pages or none for their tables.
  */
-static void random_bind(uint64_t *random, struct memmap_case *c)
+static void random_bind(uint64_t *random, unsigned long number, struct memmap_case *c)
 {
 	bool scarce = !below(random, 4);
 	unsigned int order = scarce ? 9 : below(random, 2) ? below(random, 3) * 9 :
@@ -508,7 +508,7 @@ static void random_boot(uint64_t *random, unsigned long number, struct memmap_ca
 	c->preserved_order = below(random, layout->max_order + 1);
 }
 
-static void random_online(uint64_t *random, struct memmap_case *c)
+static void random_online(uint64_t *random, unsigned long number, struct memmap_case *c)
 {
 	c->zone = side_of(0)->zones[below(random, 2)];
 	c->checked = layout->can_check && !below(random, 4);
@@ -568,11 +568,11 @@ static void random_steps(uint64_t *random, struct memmap_case *c, unsigned int b
 	}
 }
 
-static void random_offline(uint64_t *random, struct memmap_case *c)
+static void random_offline(uint64_t *random, unsigned long number, struct memmap_case *c)
 {
 	unsigned long section = layout->pages_per_section, blocks = 1 + below(random, 8);
 
-	random_online(random, c);
+	random_online(random, number, c);
 	c->block_pages = (1 + below(random, 2)) * section;
 	if (below(random, 2)) {
 		c->early_pages = (1 + below(random, 2)) * section;
@@ -589,7 +589,7 @@ static void random_offline(uint64_t *random, struct memmap_case *c)
  * Memory comes, all of it comes online, most of it goes offline, and it goes, up to three times. A
  * case ends behind any of the steps, at which a block may refuse.
  */
-static void random_plug(uint64_t *random, struct memmap_case *c)
+static void random_plug(uint64_t *random, unsigned long number, struct memmap_case *c)
 {
 	unsigned long section = layout->pages_per_section, blocks = 1 + below(random, 4);
 
@@ -608,6 +608,18 @@ static void random_plug(uint64_t *random, struct memmap_case *c)
 	}
 }
 
+static void (*const draw[NR_WHATS])(uint64_t *random, unsigned long number,
+				    struct memmap_case *c) = {
+	[WHAT_FILL] = random_fill,
+	[WHAT_BIND] = random_bind,
+	[WHAT_DEFERRED] = random_boot,
+	[WHAT_RESERVED] = random_boot,
+	[WHAT_ONLINE] = random_online,
+	[WHAT_OFFLINE] = random_offline,
+	[WHAT_PLUG] = random_plug,
+	[WHAT_UNPLUG] = random_plug,
+};
+
 static int check_what(enum memmap_what what, unsigned long cases, uint64_t seed,
 		      unsigned long first)
 {
@@ -617,20 +629,10 @@ static int check_what(enum memmap_what what, unsigned long cases, uint64_t seed,
 		char name[320];
 
 		c.poison = below(&random, NR_POISON);
-		if (what == WHAT_FILL)
-			random_fill(&random, &c);
-		else if (what == WHAT_BIND && number < BIND_CASES)
+		if (what == WHAT_BIND && number < BIND_CASES)
 			number_bind(number, &c);
-		else if (what == WHAT_BIND)
-			random_bind(&random, &c);
-		else if (what == WHAT_ONLINE)
-			random_online(&random, &c);
-		else if (what == WHAT_OFFLINE)
-			random_offline(&random, &c);
-		else if (what >= WHAT_PLUG)
-			random_plug(&random, &c);
 		else
-			random_boot(&random, number, &c);
+			draw[what](&random, number, &c);
 		if (what != WHAT_BIND && what < WHAT_PLUG)
 			c.node = below(&random, layout->nr_nodes);
 		/* The words that compare it again, and what it is */
