@@ -28,9 +28,9 @@ int run_all(void);
 /* main.c: numbers; @missing if there is no such word. */
 unsigned long read_number(const char *text);
 unsigned long read_word(int nr, char **words, int which, unsigned long missing);
-/* The same from 1 to @most; @what is what the message says. */
+/* The same from 1 to @most; the @message names it. */
 unsigned long read_within(int nr, char **words, int which, unsigned long missing,
-			  unsigned long most, const char *what);
+			  unsigned long most, const char *message);
 /* The value of a word such as returns=plain in front of the command, or NULL */
 const char *find_setting(const char *name);
 extern const char *const setting_names[];

@@ -64,13 +64,13 @@ void find_kernels(void)
 
 static void __attribute__((noreturn)) report_crash(const char *format, ...)
 {
-	char what[192], text[512];
+	char message[192], text[512];
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(what, sizeof(what), format, arguments);
+	vsnprintf(message, sizeof(message), format, arguments);
 	snprintf(text, sizeof(text), "replay: %s: the code of %s %s\n", crash_context,
-		 crash_kernel, what);
+		 crash_kernel, message);
 	if (write(STDERR_FILENO, text, strlen(text)) < 0)
 		_exit(2);
 	_exit(3);

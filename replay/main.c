@@ -18,10 +18,10 @@ const char *find_setting(const char *name)
 	return NULL;
 }
 
-static void __attribute__((noreturn)) refuse(const char *what, const char *word)
+static void __attribute__((noreturn)) refuse(const char *kind, const char *word)
 {
 	fputs(usage, stderr);
-	die("\"%s\" is no %s", word, what);
+	die("\"%s\" is no %s", word, kind);
 }
 
 unsigned long read_number(const char *text)
@@ -40,12 +40,12 @@ unsigned long read_word(int nr, char **words, int which, unsigned long missing)
 }
 
 unsigned long read_within(int nr, char **words, int which, unsigned long missing,
-			  unsigned long most, const char *what)
+			  unsigned long most, const char *message)
 {
 	unsigned long n = read_word(nr, words, which, missing);
 
 	if (!n || n > most)
-		die("%s 1 to %lu", what, most);
+		die("%s 1 to %lu", message, most);
 	return n;
 }
 

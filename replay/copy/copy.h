@@ -37,6 +37,6 @@ struct copy_side {
 enum copy_event { POISONED, FOUND, FREED, STREAMED, ZEROED, NR_EVENTS };
 
 /* Called by the kernel's half: that page cannot be read, others can find that folio from now on. */
-void replay_tell(enum copy_event event, unsigned long what);
+void replay_tell(enum copy_event event, unsigned long value);
 
 #endif

@@ -68,10 +68,10 @@ static struct sigaction unexpected;
 static unsigned char *content, *source_end, *target;
 static unsigned long whole;		/* bytes; 0: nobody may find it */
 /* What a move did, else 0: the first are told by the kernel's half, all others are 1. */
-enum { FAILED = NR_EVENTS, EARLY, BEHIND, WRONG, NR_TOLD };
-static unsigned long told[NR_TOLD];
+enum { FAILED = NR_EVENTS, EARLY, BEHIND, WRONG, NR_OUTCOMES };
+static unsigned long outcome[NR_OUTCOMES];
 
-static const char *const complaints[NR_TOLD] = {
+static const char *const complaints[NR_OUTCOMES] = {
 	[POISONED] = "the wrong page is reported",
 	[FOUND] = "the wrong folio can be found",
 	[FREED] = "the wrong folio is freed",
@@ -89,11 +89,11 @@ static unsigned char *data(unsigned long pfn)
 	return (unsigned char *)COPY_DATA + pfn * PAGE;
 }
 
-KERNEL_CALLS void replay_tell(enum copy_event event, unsigned long what)
+KERNEL_CALLS void replay_tell(enum copy_event event, unsigned long value)
 {
-	told[event] = what;
-	if (event == FOUND && what == TO && (!whole || memcmp(target, content, whole)))
-		told[EARLY] = 1;
+	outcome[event] = value;
+	if (event == FOUND && value == TO && (!whole || memcmp(target, content, whole)))
+		outcome[EARLY] = 1;
 }
 
 static void fault(int signal, siginfo_t *info, void *context)
@@ -105,7 +105,7 @@ static void fault(int signal, siginfo_t *info, void *context)
 		if ((greg_t)&e->insn + e->insn == *ip &&
 		    (e->data == MCE_SAFE || e->data == PREFETCH)) {
 			if (e->data == PREFETCH && (unsigned char *)info->si_addr >= source_end)
-				told[BEHIND] = 1;
+				outcome[BEHIND] = 1;
 			*ip = (greg_t)&e->fixup + e->fixup;
 			return;
 		}
@@ -143,7 +143,7 @@ static bool check_folio(unsigned int kernel, struct copy_folio *c, unsigned long
 {
 	unsigned long size = PAGE << c->order, copied = c->pinned ? 0 : good;
 	bool moved = copied == size, streamed = is_streamed(kernel, c), same = true;
-	const unsigned long expected[NR_TOLD] = {
+	const unsigned long expected[NR_OUTCOMES] = {
 		[POISONED] = moved || c->pinned ? 0 : FROM + good / PAGE,
 		[FOUND] = moved ? TO : FROM,
 		[FREED] = moved ? FROM : TO,
@@ -161,16 +161,16 @@ static bool check_folio(unsigned int kernel, struct copy_folio *c, unsigned long
 	target = data(TO) + c->shift;
 	memset(target - PAGE, 0xa5, size + 2 * PAGE);
 	whole = moved ? size : 0;
-	memset(told, 0, sizeof(told));
+	memset(outcome, 0, sizeof(outcome));
 	side_of(kernel)->prepare(c);
 	mprotect(from + good, size - good + PAGE, PROT_NONE);
-	told[FAILED] = side_of(kernel)->run(c, moved);
+	outcome[FAILED] = side_of(kernel)->run(c, moved);
 	mprotect(from + good, size - good + PAGE, PROT_READ | PROT_WRITE);
-	told[WRONG] = memcmp(from, content, size) || memcmp(target, content, copied) ||
+	outcome[WRONG] = memcmp(from, content, size) || memcmp(target, content, copied) ||
 		      !is_untouched(target - PAGE, PAGE) ||
 		      !is_untouched(target + copied, size - copied + PAGE);
-	for (int i = 0; i < NR_TOLD; i++) {
-		if (told[i] == expected[i])
+	for (int i = 0; i < NR_OUTCOMES; i++) {
+		if (outcome[i] == expected[i])
 			continue;
 		printf("DIFFERS %s order=%u from_lower=%u lower=%u pinned=%u, readable: %lu: "
 		       "%s: %s\n", paths[c->path], c->order, c->from_lower, c->lower, c->pinned,

@@ -113,12 +113,12 @@ static unsigned long each(const char *pattern,
 			  unsigned long (*add)(const char *folder, const char *name))
 {
 	unsigned long sum = 0;
-	glob_t found;
+	glob_t paths;
 
-	if (!glob(pattern, 0, NULL, &found))
-		for (size_t i = 0; i < found.gl_pathc; i++)
-			sum += add(found.gl_pathv[i], strrchr(found.gl_pathv[i], '/') + 1);
-	globfree(&found);
+	if (!glob(pattern, 0, NULL, &paths))
+		for (size_t i = 0; i < paths.gl_pathc; i++)
+			sum += add(paths.gl_pathv[i], strrchr(paths.gl_pathv[i], '/') + 1);
+	globfree(&paths);
 	return sum;
 }
 

@@ -7,7 +7,7 @@
 #define ROOM	(16UL << 20)
 
 struct event {
-	enum memmap_event what;
+	enum memmap_event kind;
 	unsigned long a, b;
 };
 
@@ -50,11 +50,11 @@ static size_t room;				/* entries */
 static size_t counted_from, counted_to;		/* those with a count since the base ran */
 static unsigned int run, base_run;
 
-static void note(enum memmap_event what, unsigned long a, unsigned long b)
+static void note(enum memmap_event kind, unsigned long a, unsigned long b)
 {
 	unsigned long entry = (a - WINDOW_START) / layout->page_struct_size;
 
-	if (what == EVENT_PAGE_REF_SET && entry < room) {
+	if (kind == EVENT_PAGE_REF_SET && entry < room) {
 		struct count *count = mode == EVENTS_RECORD ? base_counts : counts;
 
 		count[entry] = (struct count) { run, b };
@@ -66,29 +66,29 @@ static void note(enum memmap_event what, unsigned long a, unsigned long b)
 	}
 	if (mode == EVENTS_RECORD) {
 		if (nr_recorded < ROOM)
-			recorded[nr_recorded] = (struct event) { what, a, b };
+			recorded[nr_recorded] = (struct event) { kind, a, b };
 		nr_recorded++;
 		return;
 	}
 	if (nr_same == nr_seen) {
-		if (nr_seen < nr_recorded && recorded[nr_seen].what == what &&
+		if (nr_seen < nr_recorded && recorded[nr_seen].kind == kind &&
 		    recorded[nr_seen].a == a && recorded[nr_seen].b == b)
 			nr_same++;
 		else
-			odd = (struct event) { what, a, b };
+			odd = (struct event) { kind, a, b };
 	}
 	nr_seen++;
 }
 
 KERNEL_CALLS
-void replay_event(enum memmap_event what, unsigned long a, unsigned long b)
+void replay_event(enum memmap_event kind, unsigned long a, unsigned long b)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 	if (mode == EVENTS_IGNORE)
 		return;
 	pthread_mutex_lock(&lock);
-	note(what, a, b);
+	note(kind, a, b);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -114,7 +114,7 @@ void events_start(enum events_mode new_mode)
 
 static void describe(const struct event *event, char *text, size_t size)
 {
-	snprintf(text, size, formats[event->what], pfn_of((void *)event->a), event->b,
+	snprintf(text, size, formats[event->kind], pfn_of((void *)event->a), event->b,
 		 event->b >> 8, event->b & 0xff);
 }
 

@@ -189,7 +189,7 @@ enum memmap_event {
 };
 
 /* Called by the kernel's half, defined in events.c. */
-void replay_event(enum memmap_event what, unsigned long a, unsigned long b);
+void replay_event(enum memmap_event kind, unsigned long a, unsigned long b);
 /* Memory was added and comes online next, or is offline and is removed next. Defined in rows.c. */
 void replay_half(void);
 /* The pgmap is common: its address is written into the memmap. */
