@@ -83,6 +83,12 @@ static inline struct zone *zone_of(const struct memmap_case *c)
 	return &state->pgdat.node_zones[c->zone];
 }
 
+/* Events of the CPU: a per-CPU variable, without its address space. */
+static inline struct vm_event_state *events(void)
+{
+	return (struct vm_event_state *)(uintptr_t)&vm_event_states;
+}
+
 /* cases.c, or alone.c: of struct memmap_side */
 bool can_run(enum memmap_what what);
 unsigned long prepare(const struct memmap_case *c, void *where);
@@ -123,8 +129,6 @@ extern struct per_cpu_pages far_pcp;
 /* Where memory is scattered, another node's is all in the zone below. */
 #define FAR_ZONE	(ZONE_NORMAL - 1)
 #define FAR_NODE	min(1, MAX_NUMNODES - 1)
-/* Events of the CPU: a per-CPU variable, without its address space. */
-struct vm_event_state *events(void);
 /* One zone, of which no page is free, and empty ones. */
 void make_node(const struct memmap_case *c, unsigned int number, unsigned long start_pfn,
 	       unsigned long nr_pages);

@@ -97,11 +97,6 @@ struct page *replay_pageblock_pfn_to_page(unsigned long pfn, unsigned long end_p
 	return __pageblock_pfn_to_page(pfn, end_pfn, zone);
 }
 
-struct vm_event_state *events(void)
-{
-	return (struct vm_event_state *)(uintptr_t)&vm_event_states;
-}
-
 struct pglist_data *first_online_pgdat(void)
 {
 	return &state->pgdat;
