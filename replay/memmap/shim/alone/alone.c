@@ -54,7 +54,8 @@ unsigned long prepare(const struct memmap_case *c, void *where)
 	unsigned long bytes;
 
 	state = where;
-	bytes = make_sections(c->start_pfn, c->start_pfn + c->nr_pages, 0);
+	bytes = make_sections(c->start_pfn, c->start_pfn + c->nr_pages,
+			      SECTION_HAS_MEM_MAP);
 	state->pgdat.node_id = c->node;
 	state->pgdat.node_zones[ZONE_DEVICE].zone_pgdat = &state->pgdat;
 	prepare_fill(c);

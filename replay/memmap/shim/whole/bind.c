@@ -278,6 +278,19 @@ static void add_other_memory(const struct memmap_case *c)
 	arch_remove_memory(PFN_PHYS(c->start_pfn), PFN_PHYS(nr_pages), NULL, NULL);
 }
 
+/* Struct pages that whoever asks pfn_valid() finds hold what another user left in that memory. */
+static void tell_stale(const struct memmap_case *c)
+{
+	unsigned long pfn;
+
+	for (pfn = c->start_pfn; pfn < c->start_pfn + c->nr_pages; pfn += PAGES_PER_SUBSECTION) {
+		unsigned long *memory = find_memory(c, (unsigned long)pfn_to_page(pfn));
+
+		if (memory && c->init_on_alloc && *memory == 0x5a5a5a5a5a5a5a5a && pfn_valid(pfn))
+			replay_event(EVENT_STALE, (unsigned long)pfn_to_page(pfn), 0);
+	}
+}
+
 bool run_bind(const struct memmap_case *c, enum memmap_part part)
 {
 	switch (part) {
@@ -292,6 +305,7 @@ bool run_bind(const struct memmap_case *c, enum memmap_part part)
 	case PART_MOVE:
 		move_pfn_range_to_zone(&state->pgdat.node_zones[ZONE_DEVICE], c->start_pfn,
 				       c->nr_pages, pgmap_altmap(PGMAP), MIGRATE_MOVABLE, false);
+		tell_stale(c);
 		break;
 	case PART_UNMAP_HELD:
 		unmap_held(c);
@@ -312,7 +326,13 @@ bool run_bind(const struct memmap_case *c, enum memmap_part part)
 /* Where a kernel wrote nothing, or what was there is unknown, contents are not compared. */
 void finish_bind(const struct memmap_case *c)
 {
+	unsigned long pfn = c->start_pfn - c->beside_pages, valid = 0;
+	unsigned long end_pfn = c->start_pfn + c->nr_pages + c->beside_pages;
+
 	walk_tables(c, all_mapped && c->init_on_alloc && c->poison == POISON_ONES);
+	for (; all_mapped && pfn < end_pfn; pfn += PAGES_PER_SUBSECTION)
+		valid += pfn_valid(pfn);
+	replay_event(EVENT_COUNTED, (unsigned long)pfn_to_page(c->start_pfn), valid);
 }
 
 void forget_memory(void)

@@ -22,7 +22,7 @@ static const struct {
 } cases[NR_WHATS] = {
 #ifdef CONFIG_ZONE_DEVICE
 	/* The driver is built in. */
-	[WHAT_FILL] = { prepare_fill, run_fill, 0, SYSTEM_SCHEDULING },
+	[WHAT_FILL] = { prepare_fill, run_fill, SECTION_HAS_MEM_MAP, SYSTEM_SCHEDULING },
 	[WHAT_BIND] = { prepare_bind, NULL, ONLINE_FLAGS, SYSTEM_BOOTING, true },
 #endif
 	[WHAT_DEFERRED] = { prepare_deferred, run_deferred, EARLY_FLAGS },
