@@ -91,8 +91,8 @@ void set_key(void *key, bool on);
 
 /* threads.c: the workers that run the kernels' works */
 void threads_start(unsigned int nr);
-/* For all CPUs, the caller being one, up to what the kernels have; returns how many that are. */
-unsigned int threads_start_all(void);
+/* For all CPUs, the caller being one, up to what the kernels have. */
+void threads_start_all(void);
 #define PIECES		4	/* of a fill, per thread: as kernel/padata.c makes chunks */
 /* Runs piece(0), piece(1)... piece(@nr - 1) on so many threads, the caller being one. */
 void threads_share(unsigned int threads, unsigned long nr, void (*piece)(unsigned long i));

@@ -57,7 +57,7 @@ void threads_start(unsigned int nr)
 			die("cannot start a thread: raise ulimit -u");
 }
 
-unsigned int threads_start_all(void)
+void threads_start_all(void)
 {
 	unsigned int nr;
 	cpu_set_t cpus;
@@ -67,7 +67,6 @@ unsigned int threads_start_all(void)
 	if (nr > layout->nr_cpus)
 		nr = layout->nr_cpus;
 	threads_start(nr - 1);
-	return nr;
 }
 
 static struct {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The host's CPU, described precisely enough to tell two CPUs apart, and the time it had."""
+"""The host's CPU, described precisely enough to tell two CPUs apart."""
 
 import re
 from pathlib import Path

@@ -3,7 +3,6 @@
 
 from harness.core import Options, announce, run, run_stage, say
 from harness.core.cache import replace
-from harness.kernel.configs import CONFIGS
 from harness.kernel.tree import apply_series
 from harness.link.program import MEMMAP
 from harness.link.race import show
@@ -14,8 +13,8 @@ def measure_here(options: Options) -> None:
 
     Raises UserError when a tree does not compile, and where the kernels differ.
     """
-    # Not after the source, of 160 MB: another system than Debian has no such package.
-    CONFIGS[options.config].read_all(options)
+    # Before the source is fetched: a system may have no such package.
+    MEMMAP.check(options)
     program = MEMMAP.build(options, apply_series(options))
     folder = options.build / "result/bench"
     announce("comparing the kernels byte for byte, then racing them")

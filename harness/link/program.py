@@ -21,12 +21,11 @@ from harness.core.architectures import X86_64
 from harness.core.cache import digest, drop_others
 from harness.kernel.config import KernelConfig, configure
 from harness.kernel.configs import ALONE, CONFIGS
-from harness.kernel.toolchain import compile_like_mm_init
+from harness.kernel.toolchain import compile_like_mm_init, need_tools
 from harness.kernel.tree import Trees
 
 REPLAY = ROOT / "replay"
 EXPORTED = "replay_side"
-STRIP = ("-s",)
 MAIN = "mm/mm_init"
 HANDOVER = "kernel/liveupdate/kexec_handover"
 # How the host's half is compiled and linked.
@@ -163,6 +162,15 @@ class Program:
             for file in sorted(files)
             if file.parent.name != left_out
         }
+
+    def check(self, options: Options) -> None:
+        """Refuse CONFIG= that is not raced; Raises UserError where a tool or package is missing."""
+        # On an emulator, tests compare but nobody races.
+        names = [name for name in self.configs if not CONFIGS[name].tools.architecture.runner]
+        if options.config not in names:
+            raise UserError(f"CONFIG={options.config} must be one of {', '.join(names)}")
+        need_tools(CONFIGS[options.config].tools.missing())
+        CONFIGS[options.config].read_all(options)
 
     def place(self, options: Options, where: Path, name: str = "") -> Objects:
         """Return the kernel in where in configuration NAME, or CONFIG=; nothing is built yet."""
@@ -319,7 +327,7 @@ class Program:
         )
         assembly.write_text(text)
         host = kernel.out / f"{self.name}-host.o"
-        words = (kernel.tool("gcc"), *FLAGS, *STRIP, "-o", part, host, assembly)
+        words = (kernel.tool("gcc"), *FLAGS, "-s", "-o", part, host, assembly)
         run([*words, *sides], "linking the program")
         return part.rename(made)
 

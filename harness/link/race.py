@@ -18,9 +18,7 @@ from harness.core import Options, UserError, announce, run, run_stage, say
 from harness.core.cache import replace, scratch
 from harness.core.cpu import name_cpu
 from harness.kernel import tree
-from harness.kernel.configs import CONFIGS
 from harness.kernel.peer import prepare_peer
-from harness.kernel.toolchain import need_tools
 from harness.link.disassembly import note_peer_drain
 from harness.link.program import COPY, MEMMAP, Program
 from report.rows import format_samples
@@ -170,13 +168,8 @@ def run_race(options: Options, race: Race) -> Samples:
     """Build, compare, race and keep the result; Raises UserError where the series differs."""
     if options.peer and not race.peer:
         raise UserError(f"PEER= is not for this race ({race.name}): leave it out")
-    # On an emulator, tests compare but nobody races.
-    names = [name for name in race.program.configs if not CONFIGS[name].tools.architecture.runner]
-    if options.config not in names:
-        raise UserError(f"CONFIG={options.config} must be one of {', '.join(names)}")
-    need_tools(CONFIGS[options.config].tools.missing())
     # Before the source is fetched: a system may have no such package.
-    CONFIGS[options.config].read_all(options)
+    race.program.check(options)
     trees = tree.apply_series(options)
     peer = prepare_peer(options, trees.base.parent)
     program = race.program.build(options, trees, peer=peer)
@@ -186,7 +179,7 @@ def run_race(options: Options, race: Race) -> Samples:
     keep_samples(folder, race.name, text, samples)
     say(f"table and raw samples: {folder}")
     say(f"the program, which runs on any x86-64 Linux: {program}")
-    if peer and race.program is MEMMAP:
+    if peer:
         note_peer_drain(options)
     return samples
 

@@ -3,7 +3,7 @@
  * The kernel's half of `memmap`: what its files share. alone/ is linked where mm_init.o is alone,
  * whole/ elsewhere, with the objects that MEMMAP in harness/link/program.py lists.
  *
- * There is one node. Locks are taken and released with the kernel's instructions, but interrupts
+ * In whole/, there is one node. Locks are taken and released with the kernel's instructions, but interrupts
  * stay as they are, and waiters do not queue; per-CPU data is that of one CPU, also where several
  * threads count in it; nothing preempts. Page tables are written, but no CPU uses them: the memmap
  * lies where user space mapped it. TLB flushes are counted, and take no time.
@@ -94,7 +94,7 @@ bool can_run(enum memmap_what what);
 unsigned long prepare(const struct memmap_case *c, void *where);
 bool run(const struct memmap_case *c, enum memmap_part part);
 unsigned long finish(const struct memmap_case *c);
-void count(struct memmap_counts *now);
+void count(struct memmap_counts *now);		/* zone.c, or alone.c */
 
 /* calls.c */
 void warn_trap(void);		/* stands for the call that WARN() makes, whatever its arguments */
@@ -117,7 +117,9 @@ extern int helpers_node;	/* where a driver's helpers must be queued */
 void start_padata(void);	/* before a kernel's first job */
 void set_cpus(unsigned int nr, unsigned long min_chunk);
 void set_works(unsigned int nr);
-/* What the kernel calls to split a range among threads, by another name; see harness/link. */
+/* What the kernel calls to split a range among threads, by another name; see
+ * harness/link/program.py.
+ */
 struct padata_mt_job;
 void replay_do_multithreaded(struct padata_mt_job *job);
 
