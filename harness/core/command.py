@@ -49,7 +49,9 @@ def spawn(
     """
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     variables = make_environment(env)
-    for program in ("setpriv", command[0]):
+    # A path is that of a program in cwd.
+    path = Path(str(more.get("cwd", "."))) / command[0] if "/" in str(command[0]) else command[0]
+    for program in ("setpriv", path):
         if not shutil.which(program, path=variables.get("PATH")):
             raise UserError(f"{program} is missing: run 'make tools'")
     child: subprocess.Popen[str] = subprocess.Popen(

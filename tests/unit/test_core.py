@@ -25,6 +25,15 @@ def test_failing_command_is_one_line_and_logged(tmp_path: Path, said: list[str],
     assert log.read_text().splitlines() == said
 
 
+def test_program_of_another_folder(tmp_path: Path) -> None:
+    """A kernel's script is named from the tree that it runs in."""
+    (tmp_path / "script").write_text("#!/bin/sh\necho ran\n")
+    with pytest.raises(errors.UserError, match="script is missing"):
+        command.run(["./script"], "script", cwd=tmp_path)
+    (tmp_path / "script").chmod(0o755)
+    assert command.run(["./script"], "script", cwd=tmp_path) == "ran\n"
+
+
 CHANGING = "KCFLAGS LLVM ARCH KCONFIG_CONFIG MAKEFLAGS MFLAGS CROSS_COMPILE GIT_DIR LANGUAGE"
 
 
