@@ -318,7 +318,8 @@ CONFIGS = {
         KernelConfig(
             "arm64",
             ("common", "zone_device", "fortify"),
-            turn_on("COMPACTION"),
+            # With addresses of 52 bits, to find a section reads a register of the kernel.
+            turn_on("COMPACTION ARM64_VA_BITS_48"),
             Toolchain(ARM64),
         ),
     )
