@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The host's half of `memmap`: check.c, rows.c and estimate.c have the commands, and use the rest. */
+/* The host's half of `memmap`: check.c, rows.c and estimate.c have its commands. */
 #ifndef REPLAY_MEMMAP_PROGRAM_H
 #define REPLAY_MEMMAP_PROGRAM_H
 

@@ -3,10 +3,10 @@
  * The kernel's half of `memmap`: what its files share. alone/ is linked where mm_init.o is alone,
  * whole/ elsewhere, with the objects that MEMMAP in harness/link/program.py lists.
  *
- * In whole/, there is one node. Locks are taken and released with the kernel's instructions, but interrupts
- * stay as they are, and waiters do not queue; per-CPU data is that of one CPU, also where several
- * threads count in it; nothing preempts. Page tables are written, but no CPU uses them: the memmap
- * lies where user space mapped it. TLB flushes are counted, and take no time.
+ * In whole/, there is one node. Locks are taken and released with the kernel's instructions, but
+ * interrupts stay as they are, and waiters do not queue; per-CPU data is that of one CPU, also
+ * where several threads count in it; nothing preempts. Page tables are written, but no CPU uses
+ * them: the memmap lies where user space mapped it. TLB flushes are counted, and take no time.
  */
 #ifndef REPLAY_MEMMAP_KERNEL_H
 #define REPLAY_MEMMAP_KERNEL_H
@@ -117,9 +117,7 @@ extern int helpers_node;	/* where a driver's helpers must be queued */
 void start_padata(void);	/* before a kernel's first job */
 void set_cpus(unsigned int nr, unsigned long min_chunk);
 void set_works(unsigned int nr);
-/* What the kernel calls to split a range among threads, by another name; see
- * harness/link/program.py.
- */
+/* What splits a range among threads, by another name: see harness/link/program.py. */
 struct padata_mt_job;
 void replay_do_multithreaded(struct padata_mt_job *job);
 
