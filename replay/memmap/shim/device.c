@@ -40,6 +40,6 @@ void prepare_fill(const struct memmap_case *c)
 	if (c->early)
 		for (; nr <= pfn_to_section_nr(c->start_pfn + c->nr_pages); nr++)
 			if (c->early == EARLY_ALL || nr & 1)
-				section_of(nr)->section_mem_map |= SECTION_IS_EARLY;
+				__nr_to_section(nr)->section_mem_map |= SECTION_IS_EARLY;
 }
 #endif

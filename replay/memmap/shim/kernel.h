@@ -103,7 +103,6 @@ void trace(int on);
 /* sections.c */
 /* Pages of @pfn to @end_pfn have sections with @flags; returns the bytes of state in use. */
 unsigned long make_sections(unsigned long pfn, unsigned long end_pfn, unsigned long flags);
-struct mem_section *section_of(unsigned long nr);
 
 /* device.c */
 #define PGMAP		((struct dev_pagemap *)replay_pgmap)

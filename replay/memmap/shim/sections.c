@@ -38,9 +38,3 @@ unsigned long make_sections(unsigned long pfn, unsigned long end_pfn, unsigned l
 	}
 	return offsetof(struct state, roots[nr]);
 }
-
-/* On arm64, __nr_to_section() reads a register that user space cannot. */
-struct mem_section *section_of(unsigned long nr)
-{
-	return &roots[SECTION_NR_TO_ROOT(nr)][nr & SECTION_ROOT_MASK];
-}
