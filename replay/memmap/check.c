@@ -158,7 +158,7 @@ static bool run_case(unsigned int kernel, const struct memmap_case *c)
 
 	set_init_on_alloc(c->init_on_alloc);
 	if (c->ram_pages)
-		memset(replay_memory(), 0x5a, c->ram_pages << layout->page_shift);
+		memset(replay_memory(), (unsigned char)STALE, c->ram_pages << layout->page_shift);
 	state_bytes = prepare_case(kernel, c, kernel ? nr_threads : 1,
 				   kernel && nr_threads > 1);
 	side->trace(traced);

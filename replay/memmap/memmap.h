@@ -25,6 +25,8 @@ enum memmap_part {
 enum memmap_early { EARLY_NONE, EARLY_ALL, EARLY_ODD, NR_EARLY };
 enum memmap_poison { POISON_ONES, POISON_ZERO, POISON_RANDOM, NR_POISON };
 
+#define STALE		0x5a5a5a5a5a5a5a5aUL	/* each word of memory that another user had */
+
 /* Who has reserved memory: memblock alone, areas of CMA, kexec handover. */
 enum memmap_owner { OWNER_MEMBLOCK, OWNER_CMA, OWNER_KHO, NR_OWNERS };
 

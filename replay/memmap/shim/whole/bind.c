@@ -286,7 +286,7 @@ static void tell_stale(const struct memmap_case *c)
 	for (pfn = c->start_pfn; pfn < c->start_pfn + c->nr_pages; pfn += PAGES_PER_SUBSECTION) {
 		unsigned long *memory = find_memory(c, (unsigned long)pfn_to_page(pfn));
 
-		if (memory && c->init_on_alloc && *memory == 0x5a5a5a5a5a5a5a5a && pfn_valid(pfn))
+		if (memory && c->init_on_alloc && *memory == STALE && pfn_valid(pfn))
 			replay_event(EVENT_STALE, (unsigned long)pfn_to_page(pfn), 0);
 	}
 }
