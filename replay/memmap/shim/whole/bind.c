@@ -39,9 +39,6 @@ void flush_tlb_all(void)
 	freed_at_flush = freed;
 }
 
-/* No other CPU looks at the memmap. */
-void kick_all_cpus_sync(void) {}
-
 static void start_early(void)
 {
 	freed_at_start = events()->event[PGFREE];
