@@ -19,6 +19,7 @@
  *	urgent		from here on, as a real-time task
  *	poison PAGE	by the kernel's injector
  *	told PAGE	reading the page must end in SIGBUS
+ *	pin PAGE	by a pipe, so that it cannot be moved
  *	holes		give back every other page
  *	stay		for good, in the background
  *
@@ -37,6 +38,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define PAGE		4096UL
@@ -173,6 +175,16 @@ static void be_told(unsigned long page, int inject)
 		err(1, "cannot poison page %lu", page);
 }
 
+/* The pipe is never read, and lasts as long as this process. */
+static void pin(unsigned long page)
+{
+	struct iovec one = { memory + page * WORDS, PAGE };
+	int ends[2];
+
+	if (pipe(ends) || vmsplice(ends[1], &one, 1, 0) != PAGE)
+		err(1, "cannot pin page %lu", page);
+}
+
 static void make_holes(void)
 {
 	for (size_t at = 0; at < size; at += 2 * PAGE)
@@ -238,6 +250,8 @@ int main(int argc, char **argv)
 			be_told(strtoul(*++step, NULL, 10), 1);
 		} else if (!strcmp(*step, "told")) {
 			be_told(strtoul(*++step, NULL, 10), 0);
+		} else if (!strcmp(*step, "pin")) {
+			pin(strtoul(*++step, NULL, 10));
 		} else {
 			errx(2, "%s: no such step", *step);
 		}
