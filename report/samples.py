@@ -43,10 +43,14 @@ class Record:
         results: list[Result] = read_samples(self.file)["results"]
         return results
 
-    def find(self, row: str, *, plain: bool = False) -> Result | None:
-        """Return the result of a row, with the CPU as it boots or with plain returns, if any."""
-        for result in self.list_results():
-            if result.get("row") == row and (result["returns"] == "plain") == plain:
+    def find(self, row: str, *, as_it_boots: bool = True) -> Result | None:
+        """Return the result of a row, with returns as the CPU boots or with others, if any.
+
+        The first results of a record are those of the CPU as it boots.
+        """
+        for result in (results := self.list_results()):
+            same = result["returns"] == results[0]["returns"]
+            if result.get("row") == row and same == as_it_boots:
                 return result
         return None
 

@@ -127,9 +127,9 @@ def list_cpus(rows: Iterable[str]) -> list[Row]:
     rows = [*rows]
     results = [
         (cpu, result)
-        for cpu, plain in product(CPUS, (False, True))
+        for cpu, as_it_boots in product(CPUS, (True, False))
         for row in rows
-        if (result := locate(cpu).find(row, plain=plain))
+        if (result := locate(cpu).find(row, as_it_boots=as_it_boots))
     ]
     head, *others = list_raced(result for _, result in results)
     lines = [(cpu, result["returns"], *line)
@@ -146,8 +146,7 @@ def list_threads() -> list[Row]:
     rows: list[Row] = [("CPU", "what", "size", "base", "series", "fill", "base / series")]
     for cpu, row in product(CPUS, (*name_rows("deferred", (64, 100)), "fill:100:o9:ram")):
         record, names = locate(cpu), (f"{row}:t{threads}" for threads in (1, 2))
-        results = [result for name in names
-                   if (result := record.find(name) or record.find(name, plain=True))]  # fmt: skip
+        results = [result for name in names if (result := record.find(name))]
         if not results:
             continue
         what = name_what(results[0]).partition(", threads")[0]
@@ -166,7 +165,7 @@ def list_v11() -> list[Row]:
     rows: list[Row] = [("CPU", "returns", "what", "base", "v11", "series", "fill", "v11 / series")]
     for (cpu, file), row in product(SHOWN["v11"].items(), BY_CPU["fill"]):
         record = Record(file)
-        result = record.find(row) or record.find(row, plain=True) or record.need(row)
+        result = record.need(row)
         costs = (f"{find_cost(result, runner):.2f}" for runner in runners)
         faster = find_ratio(result, "peer", "series")
         rows.append((cpu, result["returns"], name_what(result), *costs, faster))

@@ -220,3 +220,13 @@ def test_rows_of_other_sizes_do_not_merge() -> None:
     assert " 8 GiB " in told and " 16 GiB " in told
     alike = rows.format_samples(facts | {"results": samples.merge_runs([runs[0], runs[0]])})
     assert "different sizes" not in alike
+
+
+@pytest.mark.parametrize(("boots", "other"), [("plain", "jump"), ("safe", "plain")])
+def test_row_of_a_cpu_as_it_boots(boots: str, other: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain returns, too, can be those with which a CPU boots."""
+    results = [{"row": "bind:64", "returns": returns} for returns in (boots, other)]
+    monkeypatch.setattr(samples, "read_samples", lambda _: {"results": results})
+    kept = samples.Record("x")
+    assert kept.need("bind:64") == results[0]
+    assert kept.find("bind:64", as_it_boots=False) == results[1]
