@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from harness.core import Options, UserError, announce, run, run_stage, say
 from harness.core.cache import replace, scratch
@@ -22,7 +21,7 @@ from harness.kernel.peer import prepare_peer
 from harness.link.disassembly import note_peer_drain
 from harness.link.program import COPY, MEMMAP, Program
 from report.rows import format_samples
-from report.samples import Samples, merge_runs
+from report.samples import Result, Samples, merge_runs
 
 PLAIN = "returns=plain"
 # Each process begins at another place of the stack, also where it has one round.
@@ -104,13 +103,19 @@ RACES = (
 )
 
 
+def take_results(raced: Samples) -> list[Result]:
+    """Take the results out of what a program wrote; each tells what those of other runs may not."""
+    facts = {"returns": raced.pop("returns"), "unit": raced.pop("unit"), "tree": raced["series"]}
+    return [one | facts for one in raced.pop("results")]
+
+
 def run_races(program: Path, races: Sequence[str], runs: int, folder: Path) -> Samples:
     """Race in so many processes, in turn; return the samples.
 
     A program gets one more word: the file to write its samples to. Raises UserError if one fails;
     the folder then keeps the samples of the processes that were complete, in unfinished.json.
     """
-    results: list[list[dict[str, Any]]] = []
+    results: list[list[Result]] = []
     samples: Samples = {}
     folder.mkdir(parents=True, exist_ok=True)
     with scratch(folder / "race.tmp") as scratched:
@@ -132,14 +137,13 @@ def run_races(program: Path, races: Sequence[str], runs: int, folder: Path) -> S
             raced = json.loads((scratched / "race.json").read_text())
             if len(results) == number:
                 results.append([])
-            facts = {"returns": raced.pop("returns"), "unit": raced.pop("unit")}
-            results[-1] += [one | facts for one in raced.pop("results")]
+            results[-1] += take_results(raced)
             # Those of a CPU as it boots come first.
             samples = raced | samples
     return finish(samples, results)
 
 
-def finish(samples: Samples, results: Sequence[Sequence[dict[str, Any]]]) -> Samples:
+def finish(samples: Samples, results: Sequence[Sequence[Result]]) -> Samples:
     """Return the samples of processes that a program told: with the CPU's name, and merged."""
     machine = ("vendor", "family", "model", "stepping", "name", "amx")
     cpu = name_cpu(*(samples[key] for key in machine))

@@ -15,7 +15,7 @@ from pathlib import Path
 from harness.core import Options, UserError, run_stage, say
 from harness.core.cache import replace
 from harness.core.cpu import describe_cpu
-from harness.link.race import RACES, Race, finish, run_race
+from harness.link.race import RACES, Race, finish, run_race, take_results
 from report.rows import format_samples
 from report.samples import RESULTS, Samples, describe_runs, find_stolen
 
@@ -76,8 +76,7 @@ def add_foreign(file: Path, results: Path = RESULTS) -> Path:
     """Keep the samples that `memmap` wrote elsewhere; Raises UserError if they are no such file."""
     try:
         raced = json.loads(file.read_text())
-        facts = {"returns": raced.pop("returns"), "unit": raced.pop("unit")}
-        rows = [one | facts for one in raced.pop("results")]
+        rows = take_results(raced)
         if missing := TOLD - raced.keys():
             raise KeyError(missing.pop())
         samples = finish(raced, [rows])
