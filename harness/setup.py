@@ -117,7 +117,7 @@ def find_key(build: Path) -> str:
     return digest(repr(sys.version_info), str(build), *(path.read_bytes() for path in LISTS))
 
 
-def make_environment_anew(build: Path) -> None:
+def install_venv(build: Path) -> None:
     venv = build / "venv"
     announce(f"installing the Python environment in {venv}")
     remove(venv)
@@ -149,7 +149,7 @@ def provide(what: str, options: Options) -> None:
         if packages:
             install_packages(packages)
         if bare:
-            make_environment_anew(options.build)
+            install_venv(options.build)
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def test_what_builds_no_kernel_runs_on_any_machine(
 ) -> None:
     monkeypatch.setattr("os.uname", lambda: SimpleNamespace(machine="aarch64"))
     monkeypatch.setattr(setup, "find_missing", lambda _: [])
-    monkeypatch.setattr(setup, "make_environment_anew", lambda _: None)
+    monkeypatch.setattr(setup, "install_venv", lambda _: None)
     setup.provide(what, options.read_options({"BUILD": str(tmp_path / "build")}))
     assert {"bison", "flex", "libelf-dev"} & {*setup.list_packages(what, "x86_64")} == set()
     with pytest.raises(errors.UserError, match="^this host is aarch64: kernels are built on x86"):
