@@ -50,11 +50,6 @@ def compute_change(base: float, series: float) -> float:
     return math.nan if base == 0 else 100 * (series - base) / base
 
 
-def name_how(accelerator: str) -> str:
-    """Return whose time a guest's is: the CPU's, or an emulator's."""
-    return "EMULATED" if accelerator == "tcg" else "NATIVE"
-
-
 def list_kernels(samples: dict[str, Any]) -> list[str]:
     """Return the kernels that were booted: the series, and before it the base, if it was."""
     return [*dict.fromkeys(boot["kernel"] for boot in samples["boots"])]
@@ -64,10 +59,11 @@ def make_label(samples: dict[str, Any]) -> str:
     """Return the line that belongs to every figure: what was measured, where and when."""
     release = re.split("-base|-series", samples["boots"][0]["release"])[0]
     boots = len(samples["boots"]) // len(list_kernels(samples))
-    accel = samples["accelerator"]
+    accel = samples["accelerator"].upper()
+    whose = "EMULATED" if accel == "TCG" else "NATIVE"
     return (
-        f"{samples['gib']} GiB, {samples['arch']} kernel {release}, {name_how(accel)}: "
-        f"{accel.upper()} (QEMU {samples['qemu']}) on {samples['cpu']}, {samples['date']}, "
+        f"{samples['gib']} GiB, {samples['arch']} kernel {release}, {whose}: "
+        f"{accel} (QEMU {samples['qemu']}) on {samples['cpu']}, {samples['date']}, "
         f"{boots} boots x {samples['rebinds']} rebinds per kernel"
     )
 
