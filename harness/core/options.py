@@ -24,7 +24,7 @@ class Options:
     gib is the size of each device. arch is the architecture of the guest. accel is one of ACCELS.
     It is empty where the harness is to choose. peer is a folder, a commit or empty. kernel is the
     one of make shell. runs is how many processes race, and config names the configuration of their
-    kernels. source is a file with samples of another machine.
+    kernels. foreign is a file with samples of another machine.
     """
 
     gib: int
@@ -38,7 +38,7 @@ class Options:
     kernel: str = "series"
     runs: int = 5
     config: str = "debian"
-    source: Path | None = None
+    foreign: Path | None = None
 
     def name_result(self, target: str) -> Path:
         """Return the folder that holds what a target of make measured in the VM."""
@@ -93,5 +93,5 @@ def read_options(env: Mapping[str, str] = os.environ) -> Options:
         kernel=read_choice(env, "KERNEL", ("base", "series"), "series"),
         runs=read_count(env, "RUNS", 5, 100),
         config=env.get("CONFIG") or "debian",
-        source=Path(env["FROM"]).resolve() if env.get("FROM") else None,
+        foreign=Path(env["FROM"]).resolve() if env.get("FROM") else None,
     )

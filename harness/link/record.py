@@ -100,8 +100,8 @@ def add_foreign(file: Path, results: Path = RESULTS) -> Path:
 
 def run_record(options: Options, races: Sequence[Race] = RACES, results: Path = RESULTS) -> None:
     """Run every race, and write what it gave at once; Raises UserError if one failed."""
-    if options.source:
-        say(f"ready to commit: {add_foreign(options.source, results)}")
+    if options.foreign:
+        say(f"ready to commit: {add_foreign(options.foreign, results)}")
         return
     if options.peer:
         raise UserError("make record has no PEER=: leave it out")
