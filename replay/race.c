@@ -90,7 +90,6 @@ static void write_machine(FILE *json)
 	write_value(json, "model", "/proc/cpuinfo", "model\t\t: ");
 	write_value(json, "name", "/proc/cpuinfo", "model name\t: ");
 	write_value(json, "stepping", "/proc/cpuinfo", "stepping\t: ");
-	write_value(json, "second_level", "/sys/devices/system/cpu/cpu0/cache/index2/size", "");
 	fprintf(json, "\"amx\": %u, \"hypervisor\": %u, \"cpus\": %ld, \"memory_gib\": %.0f,\n",
 		!!strstr(flags, " amx_tile"), !!strstr(flags, " hypervisor"),
 		sysconf(_SC_NPROCESSORS_ONLN),

@@ -287,10 +287,9 @@ static void write_row(FILE *json, unsigned int number)
 	const struct row *row = &rows[number];
 	const struct memmap_case *c = &row->c;
 
-	fprintf(json, "\"row\": \"%s\", \"what\": \"%s\", \"mib\": %lu, \"pages\": %lu, "
-		"\"written\": %lu, \"threads\": %u, ", row->text, what_names[c->what],
-		row_mib(number), c->nr_pages, row->written, row->threads);
-	fprintf(json, "\"place\": %u, ", first_place);
+	fprintf(json, "\"row\": \"%s\", \"what\": \"%s\", \"mib\": %lu, \"written\": %lu, "
+		"\"threads\": %u, \"place\": %u, ", row->text, what_names[c->what],
+		row_mib(number), row->written, row->threads, first_place);
 	if (c->what <= WHAT_BIND)
 		fprintf(json, "\"order\": %u, \"ram\": %u, \"init_on_alloc\": %u, ", c->order,
 			row->ram, c->init_on_alloc);

@@ -103,3 +103,130 @@ def test_races_run_in_turn(tmp_path: Path) -> None:
     program.chmod(0o755)
     made = race.run_races(program, ["race 1", "race 2"], 3, tmp_path / "r")
     assert (tmp_path / "calls").read_text().split() == ["1", "2"] * 3
+    found = [[one["samples"]["base"] for one in result["runs"]] for result in made["results"]]
+    assert found == [[[1]] * 3, [[2]] * 3]
+    assert {(one["returns"], one["series"]) for one in made["results"]} == {("safe", "tree")}
+    assert made["cpu"] == "EPYC, family 25 model 1 stepping 1 (Zen 3)"
+    assert not (tmp_path / "r/race.tmp").exists()
+    race.run_races(program, ["race {process}"], 2, tmp_path / "r")
+    assert (tmp_path / "calls").read_text().split()[-2:] == ["0", "1"]
+
+
+def test_processes_that_were_complete_are_kept(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text(f"{PROGRAM}[ $2 -lt 2 ]\n")
+    program.chmod(0o755)
+    with pytest.raises(UserError, match="samples of 2 processes: "):
+        race.run_races(program, ["race 1", "race {process}"], 3, tmp_path)
+    kept = json.loads((tmp_path / "unfinished.json").read_text())
+    assert [len(result["runs"]) for result in kept["results"]] == [2, 2]
+
+
+def keep_record(
+    monkeypatch: pytest.MonkeyPatch, results: Path, fail: Container[str] = (), stop: str = ""
+) -> None:
+    """Run make record where a race gives what a recorded one gave."""
+
+    def run(options: Options, one: race.Race) -> samples.Samples:
+        if one.name == stop:
+            raise KeyboardInterrupt
+        if one.name in fail:
+            raise UserError("no memory")
+        folder = one.locate(options)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{one.name}.json").touch()
+        found: samples.Samples = RECORDED[one.name]
+        return found
+
+    monkeypatch.setattr(record, "run_race", run)
+    record.run_record(read_options({"BUILD": f"{results}-build"}), results=results)
+
+
+def test_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "results"
+    keep_record(monkeypatch, results)
+    [made] = results.iterdir()
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first.endswith(f"races, each written to {made} when it is done")
+    assert last.endswith(f"ready to commit: {made}")
+    assert {path.stem for path in made.iterdir()} == {*RECORDED, "README"}
+    assert f"| CPU | {RECORDED['memmap']['cpu']} |" in (made / "README.md").read_text()
+    # A second run of that day, which keeps what did not fail.
+    with pytest.raises(UserError, match=r"^copy, demotion failed .*: /.* has the others$"):
+        keep_record(monkeypatch, results, ("copy", "demotion"))
+    second = results / f"{made.name}-2"
+    assert {path.stem for path in second.glob("*.json")} == {"memmap"}
+    assert (second / "README.md").read_text().endswith("\n\nThese failed: copy, demotion.\n")
+    assert record.choose_folder(results, made.name).name == f"{made.name}-3"
+    with pytest.raises(KeyboardInterrupt):
+        keep_record(monkeypatch, tmp_path / "stopped", stop="demotion")
+    found = {path.stem for path in (tmp_path / "stopped").glob("*/*.json")}
+    assert found == {"memmap", "copy"}
+    with pytest.raises(UserError, match="nothing was written$"):
+        keep_record(monkeypatch, tmp_path / "none", RECORDED)
+
+
+def test_record_of_another_machine(tmp_path: Path) -> None:
+    facts = dict.fromkeys(("base", "series", "commit", "compiler", "because", "alternatives"), "x")
+    facts |= {"config": "debian, 1", "date": "2026-11-26", "host_kernel": "6.12"}
+    numbers = {"hypervisor": 0, "cpus": 64, "memory_gib": 512}
+    times = {"base": [10.0], "series": [5.0], "bound": [5.0]}
+    row = {"row": "deferred:16", "what": "deferred", "mib": 16384, "threads": 0}
+    row |= {"written": 1 << 22, "samples": times, "stolen": 0.0}
+    file = tmp_path / "memmap.json"
+    file.write_text(json.dumps(MACHINE | TOLD | facts | numbers | {"results": [row]}))
+    where = record.add_foreign(file, tmp_path / "results")
+    assert where.name == "2026-11-26-zen-3"
+    assert "64 CPUs, 512 GiB of memory, no virtual machine" in (where / "README.md").read_text()
+    assert "boot: deferred memory" in (where / "memmap.txt").read_text()
+    whole = json.loads(file.read_text())
+    parts = [{key: whole[key] for key in whole if key != missing} for missing in whole]
+    for told in ({}, whole | {"results": []}, whole | {"results": [{}]}, *parts):
+        file.write_text(json.dumps(told))
+        with pytest.raises(UserError, match=f"^FROM={file} is no file that the program memmap wr"):
+            record.add_foreign(file, tmp_path / "results")
+        assert len([*(tmp_path / "results").iterdir()]) == 1
+
+
+def test_name_of_a_record() -> None:
+    assert record.name_folder("EPYC, family 25 (Zen 4)", "debian", "D") == "D-zen-4"
+    assert record.name_folder("EPYC, family 99", "default", "D") == "D-epyc-default"
+
+
+def test_samples_are_kept_before_a_table_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> str:
+        raise KeyError("mib")
+
+    monkeypatch.setattr(race, "format_samples", fail)
+    with pytest.raises(KeyError):
+        race.keep_samples(tmp_path / "memmap", "memmap", "compared", RECORDED["memmap"])
+    assert json.loads((tmp_path / "memmap/memmap.json").read_text()) == RECORDED["memmap"]
+
+
+def test_rows_of_other_sizes_do_not_merge() -> None:
+    times = {"base": [10.0], "series": [5.0], "bound": [5.0]}
+    row = {"what": "online", "block_mib": 128, "threads": 0, "written": 1, "samples": times}
+    row |= {"returns": "safe", "stolen": 0.0}
+    runs = [[row | {"row": f"online:{gib}", "mib": gib << 10}] for gib in (16, 8, 16)]
+    merged = samples.merge_runs(runs)
+    assert [(one["row"], len(one["runs"])) for one in merged] == [("online:16", 2), ("online:8", 1)]
+    facts = dict.fromkeys(("cpu", "because", "alternatives", "config"), "x")
+    told = rows.format_samples(facts | {"results": merged})
+    assert "ran a row at different sizes: online:16 in 2 of 3, online:8 in 1 of 3\n" in told
+    assert " 8 GiB " in told and " 16 GiB " in told
+    alike = rows.format_samples(facts | {"results": samples.merge_runs([runs[0], runs[0]])})
+    assert "different sizes" not in alike
+
+
+@pytest.mark.parametrize(("boots", "other"), [("plain", "jump"), ("safe", "plain")])
+def test_row_of_a_cpu_as_it_boots(boots: str, other: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain returns, too, can be those with which a CPU boots."""
+    results = [{"row": "bind:64", "returns": returns} for returns in (boots, other)]
+    monkeypatch.setattr(samples, "read_samples", lambda _: {"results": results})
+    kept = samples.Record("x")
+    assert kept.need("bind:64") == results[0]
+    assert kept.find("bind:64", as_it_boots=False) == results[1]
