@@ -329,11 +329,9 @@ static int print_summary(const char *what)
 
 static void random_fill(uint64_t *random, unsigned long number, struct memmap_case *c)
 {
-	unsigned long compound, nr_types = 0;
+	unsigned long compound;
 
-	while (side_of(0)->types[1 + nr_types])
-		nr_types++;
-	c->type = 1 + below(random, nr_types);
+	c->type = 1 + below(random, side_of(0)->last_type);
 	/* The largest orders cost most and have the least variety. */
 	do
 		c->order = below(random, layout->max_order + 1);

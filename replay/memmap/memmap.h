@@ -77,7 +77,7 @@ struct memmap_case {
 	unsigned int poison;
 	unsigned int init_on_alloc;
 	/* FILL and BIND: the pgmap. */
-	unsigned int type;		/* as in memmap_side.types; 0: that of an order */
+	unsigned int type;		/* of enum memory_type; 0: that of an order */
 	unsigned int order;		/* pgmap->vmemmap_shift */
 	unsigned int early;
 	unsigned int altmap;		/* is there an altmap? */
@@ -140,7 +140,7 @@ struct memmap_counts {
 struct memmap_side {
 	struct replay_side side;
 	bool (*can_run)(enum memmap_what what);
-	const char *const *types;	/* names from 1 on, up to a NULL */
+	unsigned int last_type;		/* of enum memory_type; the first one is 1 */
 	unsigned int zones[2];		/* ZONE_NORMAL, ZONE_MOVABLE */
 	unsigned long block_pages;	/* of MAX_PAGE_ORDER */
 	unsigned long pageblock_pages;

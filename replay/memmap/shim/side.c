@@ -12,15 +12,6 @@ static void place(void *pfn0)
 #endif
 }
 
-static const char *const types[] = {
-	[MEMORY_DEVICE_PRIVATE] = "private",
-	[MEMORY_DEVICE_COHERENT] = "coherent",
-	[MEMORY_DEVICE_FS_DAX] = "fs_dax",
-	[MEMORY_DEVICE_GENERIC] = "generic",
-	[MEMORY_DEVICE_PCI_P2PDMA] = "pci_p2pdma",
-	NULL
-};
-
 #define FIELD(name) \
 	{ "page." #name, 0, offsetof(struct page, name), sizeof_field(struct page, name) }
 #define ALSO(names, name) \
@@ -89,7 +80,7 @@ struct memmap_side replay_side = {
 		.place = place,
 	},
 	.can_run = can_run,
-	.types = types,
+	.last_type = MEMORY_DEVICE_PCI_P2PDMA,
 	.zones = { ZONE_NORMAL, ZONE_MOVABLE },
 	.block_pages = MAX_ORDER_NR_PAGES,
 	.pageblock_pages = pageblock_nr_pages,
