@@ -172,18 +172,20 @@ def list_v11() -> list[Row]:
     return rows
 
 
-def select_folios(cpu: str, zeroed: int, path: str = "reclaim") -> list[Result]:
+def select_folios(cpu: str, zeroed: int, path: str = "reclaim") -> list[list[Result]]:
     """Return the results of folios of 2 MiB that a path moves, with init_on_alloc=1 or 0.
 
-    Older records have one path, which is as reclaim.
+    Behind a move, the first read other data, the second what was moved. Older records have one
+    path, which is as reclaim.
     """
     record = locate(cpu, "demotion")
-    return [result for result in (record.list_results() if record.exists() else [])
-            if result["order"] == 9 and result["init_on_alloc"] == zeroed
-            and result.get("path", "reclaim") == path]  # fmt: skip
+    folios = [result for result in (record.list_results() if record.exists() else [])
+              if result["order"] == 9 and result["init_on_alloc"] == zeroed
+              and result.get("path", "reclaim") == path]  # fmt: skip
+    return [[one for one in folios if bool(one["other_kib"]) == other] for other in (True, False)]
 
 
-def list_demotion() -> list[Row]:
+def list_folios() -> list[Row]:
     """Return base / series of copies of 2 MiB and of what is read after them, by CPU and path.
 
     Older records have no zeroing: they are as with init_on_alloc=0.
@@ -192,32 +194,26 @@ def list_demotion() -> list[Row]:
         ("CPU", "path", "init_on_alloc", "move", "other data is read", "copies are read")
     ]
     for cpu, path, zeroed in product(CPUS, PATHS, (1, 0)):
-        if not (folios := select_folios(cpu, zeroed, path)):
+        beside, itself = select_folios(cpu, zeroed, path)
+        if not beside:
             continue
-        beside = [result for result in folios if result["other_kib"]]
-        itself = [result for result in folios if not result["other_kib"]]
         cells = [find_mean(beside, "base", "series", what) for what in ("copy", "read")]
         cells.append(find_mean(itself, "base", "series", "read"))
         rows.append((cpu, path, str(zeroed), *cells))
     return rows
 
 
-def list_isolated() -> list[Row]:
+def list_copies() -> list[Row]:
     """Return the ns that an inline copy of 64 bytes takes, by memcpy() and by memcpy_nt()."""
     rows: list[Row] = [("apart", "aligned", "shifted by 8", "across two lines")]
-    results = {
-        (result["apart"], result["shifted"]): result
+    times = {
+        (result["apart"], result["shifted"]): " -> ".join(
+            f"{find_time(result, runner):.2f}" for runner in ("memcpy", "memcpy_nt")
+        )
         for result in locate(NEWEST, "copy").list_results()
-        if result["bytes"] == 64
     }
     for apart in (64, 128, 256, 4096):
-        cells = []
-        for shift in (0, 8, 32):
-            result = results.get((apart, shift))
-            pair = ("memcpy", "memcpy_nt") if result else ()
-            times = (f"{find_time(result, runner):.2f}" for runner in pair if result)
-            cells.append(" -> ".join(times) or "not run")
-        rows.append((str(apart), *cells))
+        rows.append((str(apart), *(times[apart, by] for by in (0, 8, 32))))
     return rows
 
 
@@ -227,8 +223,8 @@ TABLES: dict[str, Callable[[], list[Row]]] = {
     "parts": list_parts,
     **{name: partial(list_cpus, shown) for name, shown in BY_CPU.items()},
     "reserved": lambda: list_raced(locate_file("reserved").list_results()),
-    "demotion": list_demotion,
-    "isolated": list_isolated,
+    "demotion": list_folios,
+    "isolated": list_copies,
     "threads": list_threads,
     "v11": list_v11,
     "topics": list_patches,

@@ -206,8 +206,8 @@ def list_demotion() -> list[Row]:
     """Return the us of a folio of 2 MiB, geometric means over the sizes of other data."""
     rows: list[Row] = [("", "before", "this patch")]
     for zeroed in (1, 0):
-        folios = [result for result in select_folios(NEWEST, zeroed) if result["other_kib"]]
-        cells = (tell_folios(folios, runner, "copy", 0.512) for runner in ("base", "series"))
+        beside, _ = select_folios(NEWEST, zeroed)
+        cells = (tell_folios(beside, runner, "copy", 0.512) for runner in ("base", "series"))
         rows.append((f"init_on_alloc={zeroed}", *cells))
     return rows
 
@@ -220,9 +220,7 @@ def list_demotion_steps() -> list[Row]:
         ("copied (today, init_on_alloc=0)", 0, "base"),
         ("streamed (this series)", 1, "series"),
     ):
-        folios = select_folios(NEWEST, zeroed)
-        beside = [result for result in folios if result["other_kib"]]
-        itself = [result for result in folios if not result["other_kib"]]
+        beside, itself = select_folios(NEWEST, zeroed)
         cells = [tell_folios(beside, runner, "copy", 0.512), tell_folios(beside, runner, "read")]
         rows.append((name, *cells, tell_folios(itself, runner, "read", 32.768)))
     return rows
