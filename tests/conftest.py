@@ -22,9 +22,9 @@ def builder() -> Iterator[Builder]:
 
     Each test names its own architecture and configuration: ARCH= and CONFIG= are for others.
     """
-    found = options.read_options({**os.environ, "ARCH": "", "CONFIG": ""})
-    with folders.lock_build(found.build):
-        yield Builder(found)
+    chosen = options.read_options({**os.environ, "ARCH": "", "CONFIG": ""})
+    with folders.lock_build(chosen.build):
+        yield Builder(chosen)
 
 
 @pytest.fixture(scope="module")

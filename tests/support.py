@@ -140,18 +140,18 @@ class Builder:
         own = sanitizers.list_functions(kernel, self.trees)
         is_foreign = functools.partial(sanitizers.is_foreign_race, own)
         adapted = checker.adapt(boot, is_foreign)
-        told, log = boots.boot_once(options, self.trees.series, kernel, name, adapted)
-        text = told.split("\n")
-        kept = [line for line in text if not is_foreign(line)]
-        if races := len(text) - len(kept):
+        console, log = boots.boot_once(options, self.trees.series, kernel, name, adapted)
+        lines = console.split("\n")
+        own_lines = [line for line in lines if not is_foreign(line)]
+        if races := len(lines) - len(own_lines):
             say(f"{name}: {races} races in code that the series does not touch ({log})")
-        return "\n".join(kept), log
+        return "\n".join(own_lines), log
 
     def check(self, side: str, name: str, boot: boots.Boot) -> str:
         """Boot base or series, fail unless all went as planned, and return the console's text."""
-        told = self.boot(side, name, boot)
-        fail_if(boots.judge(*told))
-        return told[0]
+        console, log = self.boot(side, name, boot)
+        fail_if(boots.judge(console, log))
+        return console
 
     def mutant(self, program: Program, name: str, fault: Fault) -> Path:
         config = fault.get("config", "")
@@ -165,10 +165,10 @@ class Builder:
 
 def choose(names: Iterable[str], short: Iterable[str]) -> list[Any]:
     """Return the names as parameters. Those not in short run in make test-all only."""
-    names, kept = [*names], {*short}
+    names, quick = [*names], {*short}
     # It would take its cell out of make test in silence.
-    assert kept <= {*names}, f"{kept - {*names}} is the name of no cell"
-    return [pytest.param(name, marks=[] if name in kept else [pytest.mark.full]) for name in names]
+    assert quick <= {*names}, f"{quick - {*names}} is the name of no cell"
+    return [pytest.param(name, marks=[] if name in quick else [pytest.mark.full]) for name in names]
 
 
 def start_all(
@@ -177,21 +177,23 @@ def start_all(
     """Call a function with the parameter of each instance of a module's test, one on each CPU."""
     pool = ThreadPoolExecutor(count_cpus())
     request.addfinalizer(lambda: pool.shutdown(cancel_futures=True))
-    functions = [one for one in request.session.items if isinstance(one, pytest.Function)]
-    own = [one for one in functions if one.module is request.module and one.originalname == test]
-    asked = [one.callspec.params for one in own]
-    return {value: pool.submit(call, value) for params in asked for value in params.values()}
+    functions = [item for item in request.session.items if isinstance(item, pytest.Function)]
+    instances = [
+        item for item in functions if item.module is request.module and item.originalname == test
+    ]
+    parameters = [item.callspec.params for item in instances]
+    return {value: pool.submit(call, value) for params in parameters for value in params.values()}
 
 
 def read_faults(program: str) -> dict[str, Fault]:
     """Return the faults in replay/PROGRAM/faults.toml; what runs, where it is told, and a dot."""
-    found = {}
+    faults = {}
     for name, fault in tomllib.loads((ROOT / f"replay/{program}/faults.toml").read_text()).items():
         if "edits" in fault:
-            found[name] = fault
+            faults[name] = fault
         else:
-            found |= {f"{name}.{inner}": one for inner, one in fault.items()}
-    return found
+            faults |= {f"{name}.{inner}": nested for inner, nested in fault.items()}
+    return faults
 
 
 def fail_if(why: str) -> None:
@@ -201,28 +203,28 @@ def fail_if(why: str) -> None:
 
 
 def replay(
-    made: Path, *words: str, config: KernelConfig = CONFIGS["debian"]
+    program: Path, *words: str, config: KernelConfig = CONFIGS["debian"]
 ) -> "subprocess.CompletedProcess[str]":
     """Run a program."""
     return subprocess.run(
-        [*config.tools.architecture.runner, made, *words],
+        [*config.tools.architecture.runner, program, *words],
         capture_output=True,
         text=True,
         timeout=1200,
     )
 
 
-def compare(made: Path, words: str, config: KernelConfig = CONFIGS["debian"]) -> None:
+def compare(program: Path, words: str, config: KernelConfig = CONFIGS["debian"]) -> None:
     """Fail unless a program finds the kernels equal."""
-    done = replay(made, *words.split(), config=config)
+    done = replay(program, *words.split(), config=config)
     assert not done.returncode, done.stdout + done.stderr
     assert "as base, byte for byte" in done.stdout
 
 
-def compare_all(made: Path, checks: Iterable[str]) -> None:
+def compare_all(program: Path, checks: Iterable[str]) -> None:
     """The same of several checks, one on each CPU."""
     with ThreadPoolExecutor(count_cpus()) as pool:
-        list(pool.map(functools.partial(compare, made), checks))
+        list(pool.map(functools.partial(compare, program), checks))
 
 
 def make(target: str, **env: str) -> "subprocess.CompletedProcess[str]":

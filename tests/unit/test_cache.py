@@ -22,19 +22,19 @@ def test_replace_keeps_the_old_one_when_the_block_fails(tmp_path: Path) -> None:
 
 
 def test_keep(tmp_path: Path) -> None:
-    made = []
+    built = []
 
     def make(new: Path) -> None:
-        made.append(new)
+        built.append(new)
         new.mkdir()
         (new / "part").touch()
 
-    kept = [cache.keep(tmp_path, "x", [part], make, ["part"]) for part in ("a", "a", "b")]
-    assert len(made) == 2
-    assert kept[0] == kept[1] != kept[2]
-    (kept[2] / "part").unlink()
-    assert cache.keep(tmp_path, "x", ["b"], make, ["part"]) == kept[2]
-    assert len(made) == 3
+    folders = [cache.keep(tmp_path, "x", [part], make, ["part"]) for part in ("a", "a", "b")]
+    assert len(built) == 2
+    assert folders[0] == folders[1] != folders[2]
+    (folders[2] / "part").unlink()
+    assert cache.keep(tmp_path, "x", ["b"], make, ["part"]) == folders[2]
+    assert len(built) == 3
     (tmp_path / "x-y-0123456789ab").mkdir()
-    cache.drop_others(kept[2])
-    assert {path.name for path in tmp_path.iterdir()} == {kept[2].name, "x-y-0123456789ab"}
+    cache.drop_others(folders[2])
+    assert {path.name for path in tmp_path.iterdir()} == {folders[2].name, "x-y-0123456789ab"}

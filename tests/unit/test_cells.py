@@ -25,20 +25,20 @@ def test_boots_of_headers(tmp_path: Path) -> None:
     """A boot has what its scripts need, in their order, and what they source."""
     for name, text in HEADERS.items():
         (tmp_path / name).write_text(text)
-    found = boots.read_boots(tmp_path)
-    cells = boots.list_cells(found)
+    read = boots.read_boots(tmp_path)
+    cells = boots.list_cells(read)
     assert {name: cell.sides for name, cell in cells.items()} == {
         "one-base": ["base"],
         "one-series": ["series"],
         "two": ["series"],
     }
-    one = found["one"]
-    assert (one.scripts, one.words) == ("first,last", "a=1 b=1 a=2")
-    assert (one.cpus, one.nodes, one.ram_gib, one.config.name) == (3, 2, 5, "tested")
-    assert [(str(device), device.node) for device in one.devices] == [("x:fsdax:2M", 1)]
-    assert one.harmless("[ cut here ]") and not one.harmless("")
+    first = read["one"]
+    assert (first.scripts, first.words) == ("first,last", "a=1 b=1 a=2")
+    assert (first.cpus, first.nodes, first.ram_gib, first.config.name) == (3, 2, 5, "tested")
+    assert [(str(device), device.node) for device in first.devices] == [("x:fsdax:2M", 1)]
+    assert first.harmless("[ cut here ]") and not first.harmless("")
     assert boots.Boot(programs=["sh", "no-such"]).missing() == ["no-such"]
-    assert (one.in_make_test, found["two"].in_make_test) == (False, True)
+    assert (first.in_make_test, read["two"].in_make_test) == (False, True)
 
 
 @pytest.mark.parametrize(
@@ -94,20 +94,20 @@ PLANS: dict[str, tuple[tuple[str, ...], list[str]]] = {
 
 @pytest.mark.parametrize("name", PLANS)
 def test_plan_of_checks(name: str) -> None:
-    spoken, told = PLANS[name]
+    spoken, faults = PLANS[name]
     # Before it begins, the kernel's selftest has a plan of its own.
     spoken = ("TAP version 13", "1..2", *(boots.BEGIN, *spoken) * bool(spoken))
     # The kernel talks between the lines of guest/init.
     console = "\n".join(f"[ 1.1] zdm: {line}\n[ 1.2] ok 9 - is not ours" for line in spoken)
-    found = boots.judge(console, Path("log")).splitlines()
-    assert found == told + ["(whole console: log)"] * bool(told)
+    judged = boots.judge(console, Path("log")).splitlines()
+    assert judged == faults + ["(whole console: log)"] * bool(faults)
 
 
 CASES = "[1:00] [PASSED] one\n[1:00] ==== [PASSED] a ====\n"
 
 
 @pytest.mark.parametrize(
-    ("told", "ran", "message"),
+    ("totals", "ran", "message"),
     [
         ("passed: 2, failed: 1", "a", "passed: 2, failed: 1; suites: a instead of a"),
         ("passed: 2, skipped: 1", "a", "skipped: 1"),
@@ -116,27 +116,27 @@ CASES = "[1:00] [PASSED] one\n[1:00] ==== [PASSED] a ====\n"
         ("passed: 3", "", "suites: none instead of a"),
     ],
 )
-def test_report_of_kunit(told: str, ran: str, message: str) -> None:
+def test_report_of_kunit(totals: str, ran: str, message: str) -> None:
     failed = "[1:00] want 1\n[1:00] [FAILED] two\n"
-    said = f"{CASES}{failed}[1:00] Testing complete. Ran 3 tests: {told}"
+    report = f"{CASES}{failed}[1:00] Testing complete. Ran 3 tests: {totals}"
     console = f"[ 1.0]     ok 1 one\n[ 1.0] ok 1 {ran}\n" if ran else ""
     with pytest.raises(UserError, match=message) as caught:
-        kunit.judge_report(said, console, ["a"], "KUnit", Path("log"))
+        kunit.judge_report(report, console, ["a"], "KUnit", Path("log"))
     assert [*caught.value.shown] == ["want 1", "[FAILED] two"]
     if ran == "b":
-        assert kunit.judge_report(said, console, ["b"], "KUnit", Path("log")) == 3
+        assert kunit.judge_report(report, console, ["b"], "KUnit", Path("log")) == 3
 
 
 def test_races_in_each_touched_object_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = tmp_path / "objects/series+kcsan/kernel/padata.o"
-    made.parent.mkdir(parents=True)
+    compiled = tmp_path / "objects/series+kcsan/kernel/padata.o"
+    compiled.parent.mkdir(parents=True)
     (tmp_path / "padata.c").write_text(
         "static int padata_mt_helper(int a) { return a; }\n"
         "int padata_do_multithreaded(int a) { return padata_mt_helper(a); }\n"
     )
-    command.run(["gcc", "-c", "-o", made, tmp_path / "padata.c"], "gcc")
+    command.run(["gcc", "-c", "-o", compiled, tmp_path / "padata.c"], "gcc")
     # Not every configuration compiles every file.
     touched = ["kernel/padata.c", "mm/memory_hotplug.c"]
     monkeypatch.setattr(sanitizers, "list_touched", lambda _: touched)
@@ -149,7 +149,7 @@ def test_races_in_each_touched_object_count(
         "test_memcpy_nt": False,
     }
     line = "[    1.0] BUG: KCSAN: data-race in {}"
-    assert races == {one: sanitizers.is_foreign_race(own, line.format(one)) for one in races}
+    assert races == {race: sanitizers.is_foreign_race(own, line.format(race)) for race in races}
 
 
 SAID = """\
@@ -194,7 +194,7 @@ BOOT = """\
 
 
 @pytest.mark.parametrize(
-    "base, edits, told",
+    "base, edits, complaint",
     [
         # A page more of code leaves a page less after it, and a page more of data takes one.
         (BOOT, [("944K", "940K"), ("500293 managed", "500292 managed")], ""),
@@ -207,10 +207,10 @@ BOOT = """\
         ("", [], "base has "),
     ],
 )
-def test_other_memory(base: str, edits: list[tuple[str, str]], told: str) -> None:
+def test_other_memory(base: str, edits: list[tuple[str, str]], complaint: str) -> None:
     series = base
     for old, new in edits:
         assert old in series
         series = series.replace(old, new)
-    found = zones.compare_zones(base, series)
-    assert re.search(told, found) if told else not found
+    difference = zones.compare_zones(base, series)
+    assert re.search(complaint, difference) if complaint else not difference

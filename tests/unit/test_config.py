@@ -23,27 +23,27 @@ def test_vanished_fragment_line() -> None:
 
 def test_debians_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another compiler may drop some of them, and they are listed; but none that matters."""
-    debians, made = tmp_path / "debian", "CONFIG_HZ=250\nCONFIG_A=y\n"
+    debians, result = tmp_path / "debian", "CONFIG_HZ=250\nCONFIG_A=y\n"
     debians.write_text("CONFIG_HZ=250\nCONFIG_RUST=y\n")
     monkeypatch.setattr(config, "fetch_config", lambda _: debians)
-    monkeypatch.setattr(Toolchain, "make", lambda *words: (words[3] / ".config").write_text(made))
+    monkeypatch.setattr(Toolchain, "make", lambda *words: (words[3] / ".config").write_text(result))
     chosen = read_options({"BUILD": str(tmp_path)})
     wanted = config.KernelConfig("a", lines=("CONFIG_A=y",), debian=True)
     words = chosen, wanted, tmp_path, tmp_path, "a kernel"
     config.configure(*words)
     assert (tmp_path / "vanished").read_text() == "CONFIG_RUST=y\n"
-    made = "CONFIG_HZ=1000\n"
+    result = "CONFIG_HZ=1000\n"
     with pytest.raises(UserError, match="^CONFIG_HZ=250, CONFIG_A=y vanished"):
         config.configure(*words)
 
 
 def test_no_option_stands_in_two_fragments() -> None:
-    found: dict[str, list[str]] = {}
+    fragments: dict[str, list[str]] = {}
     for file in sorted(config.FRAGMENT_FOLDER.glob("*.config")):
         for symbol in re.findall(r"CONFIG_\w+", file.read_text()):
-            found.setdefault(symbol, []).append(file.stem)
-    assert len(found) > 100
-    assert {symbol: files for symbol, files in found.items() if len(files) > 1} == {}
+            fragments.setdefault(symbol, []).append(file.stem)
+    assert len(fragments) > 100
+    assert {symbol: files for symbol, files in fragments.items() if len(files) > 1} == {}
 
 
 def test_each_guest_has_a_fragment_and_a_configuration() -> None:

@@ -25,9 +25,9 @@ def edited(at: int, *instead: str) -> list[str]:
 
 
 def test_real_console() -> None:
-    found = parse(LINES)
-    assert found["nd_pmem"] == console.Times(452, [29, 243, 237], [35.843, 249.608, 250.09])
-    assert found["dax_pmem"] == console.Times(508, [307, 140, 124], [379.263, 141.676, 132.95])
+    times = parse(LINES)
+    assert times["nd_pmem"] == console.Times(452, [29, 243, 237], [35.843, 249.608, 250.09])
+    assert times["dax_pmem"] == console.Times(508, [307, 140, 124], [379.263, 141.676, 132.95])
 
 
 def test_forms_of_a_line() -> None:
@@ -82,7 +82,7 @@ def test_bad_console(lines: list[str], message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line, found",
+    "line, is_splat",
     [
         ("WARNING: CPU: 1 PID: 77 at mm/memremap.c:421 memunmap_pages+0x1/0x2", True),
         ("rcu: INFO: rcu_sched self-detected stall on CPU", True),
@@ -94,5 +94,5 @@ def test_bad_console(lines: list[str], message: str) -> None:
         ("Spectre V2 : Mitigation: Retpolines", False),
     ],
 )
-def test_splat(line: str, found: bool) -> None:
-    assert console.is_splat(f"[   12.345678] {line}") == found
+def test_splat(line: str, is_splat: bool) -> None:
+    assert console.is_splat(f"[   12.345678] {line}") == is_splat

@@ -17,12 +17,12 @@ BUILD = ["  CC utxferror.o", "a.c:1: error: no semicolon", "make: *** [a.o] Erro
 COMPARISON = ["differs type=1", "DIFFERS type=2"]
 
 
-@pytest.mark.parametrize(("said", "told"), [(BUILD, BUILD[1]), (COMPARISON, COMPARISON[1])])
-def test_failing_command_is_one_line_and_logged(tmp_path: Path, said: list[str], told: str) -> None:
+@pytest.mark.parametrize(("lines", "why"), [(BUILD, BUILD[1]), (COMPARISON, COMPARISON[1])])
+def test_failing_command_is_one_line_and_logged(tmp_path: Path, lines: list[str], why: str) -> None:
     log = tmp_path / "log"
-    with pytest.raises(errors.UserError, match=rf"^making failed: {told} \(full log: {log}\)$"):
-        command.run(["sh", "-c", 'printf "%s\\n" "$@"; exit 2', "sh", *said], "making", log=log)
-    assert log.read_text().splitlines() == said
+    with pytest.raises(errors.UserError, match=rf"^making failed: {why} \(full log: {log}\)$"):
+        command.run(["sh", "-c", 'printf "%s\\n" "$@"; exit 2', "sh", *lines], "making", log=log)
+    assert log.read_text().splitlines() == lines
 
 
 def test_program_of_another_folder(tmp_path: Path) -> None:
@@ -41,16 +41,16 @@ def test_environment_of_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """Variables that change what make, git or a compiler does are not passed on."""
     for name in (*CHANGING.split(), "LC_ALL", "https_proxy"):
         monkeypatch.setenv(name, "the user's")
-    told = dict(line.split("=", 1) for line in command.run(["env"], "env").splitlines())
-    assert not told.keys() & {*CHANGING.split()}
-    assert told["LC_ALL"] == "C.UTF-8"
-    assert told["https_proxy"] == "the user's"
-    assert told["PATH"]
+    environment = dict(line.split("=", 1) for line in command.run(["env"], "env").splitlines())
+    assert not environment.keys() & {*CHANGING.split()}
+    assert environment["LC_ALL"] == "C.UTF-8"
+    assert environment["https_proxy"] == "the user's"
+    assert environment["PATH"]
 
 
 def test_measurements_do_not_mix() -> None:
-    found = {options.read_options(words).name_result("bench") for words in ({}, {"ARCH": "arm64"})}
-    assert len(found) == 2
+    paths = {options.read_options(words).name_result("bench") for words in ({}, {"ARCH": "arm64"})}
+    assert len(paths) == 2
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ INFO = (
     ],
 )
 def test_description_of_a_cpu(vendor: str, family: int, model: int, flag: str, known: str) -> None:
-    told = cpu.describe_cpu(INFO.format(vendor, family, model, flag))
-    assert told == f"A CPU, family {family} model {model} stepping 8{known}"
+    description = cpu.describe_cpu(INFO.format(vendor, family, model, flag))
+    assert description == f"A CPU, family {family} model {model} stepping 8{known}"
 
 
 def test_memmap_is_compared_without_debians_package() -> None:

@@ -68,19 +68,19 @@ calls: call leaves; ret
 """
 
 
-def assemble(text: str, made: Path) -> Path:
+def assemble(text: str, output: Path) -> Path:
     """Return the object of a text; skip the test without an assembler."""
     need([] if shutil.which("as") else ["as"])
     lines = f".text\nnop\n{text}\n{OTHERS}".replace("; ", "\n")
-    subprocess.run(["as", "--64", "-o", made, "-"], input=lines, text=True, check=True)
-    return made
+    subprocess.run(["as", "--64", "-o", output, "-"], input=lines, text=True, check=True)
+    return output
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_toy(tmp_path: Path, name: str) -> None:
-    text, found = CASES[name]
-    made = assemble(f".globl f\nf: {text}", tmp_path / "toy.o")
-    assert find_undrained(made, "f", "publish") == found
+    text, undrained = CASES[name]
+    toy = assemble(f".globl f\nf: {text}", tmp_path / "toy.o")
+    assert find_undrained(toy, "f", "publish") == undrained
 
 
 def test_no_such_function(tmp_path: Path) -> None:

@@ -34,8 +34,8 @@ def gone(pid_file: Path) -> bool:
 def test_guest_that_fails(qemu: Callable[[str], None], tmp_path: Path) -> None:
     qemu(f"echo '[ 1.1] Kernel panic - not syncing: x'; {HANG}")
     log = tmp_path / "log"
-    told = r"base guest \(tcg\) complains: \[ 1.1\] Kernel panic"
-    with pytest.raises(errors.UserError, match=told) as caught:
+    complaint = r"base guest \(tcg\) complains: \[ 1.1\] Kernel panic"
+    with pytest.raises(errors.UserError, match=complaint) as caught:
         guest.boot_guest(GUEST, log, lambda _: None, 2)
     assert gone(tmp_path / "pid")
     assert log.read_text().startswith("$ qemu-system-x86_64 -machine q35,nvdimm=on,")

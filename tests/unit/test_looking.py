@@ -13,14 +13,14 @@ from support import make
 def test_list_is_what_pytest_collects() -> None:
     """The list is made without pytest. But for the boots, one line stands for all parameters."""
     collect = [sys.executable, "-B", "-m", "pytest", "--collect-only", "-q", "-m"]
-    found: dict[str, str] = {}
+    collected: dict[str, str] = {}
     for label, marks in (("test", "not full"), ("test-all", "full")):
-        told = command.run([*collect, marks, "tests/matrix"], "pytest", cwd=folders.ROOT)
-        lines = [line for line in told.splitlines() if "::" in line]
+        output = command.run([*collect, marks, "tests/matrix"], "pytest", cwd=folders.ROOT)
+        lines = [line for line in output.splitlines() if "::" in line]
         names = {line if "::test_boot[" in line else line.partition("[")[0] for line in lines}
-        found |= {name: "partly" if name in found else label for name in names}
+        collected |= {name: "partly" if name in collected else label for name in names}
     listed = [line.split()[:2] for line in make("list").stdout.splitlines()]
-    assert {name: label for label, name in listed} == found and len(listed) == len(found)
+    assert {name: label for label, name in listed} == collected and len(listed) == len(collected)
 
 
 @pytest.mark.parametrize("target", ["help", "list"])
@@ -31,17 +31,17 @@ def test_looking_installs_nothing(target: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "complaint"),
     [
         ("help SZIE=2G", "there is no variable SZIE: make help lists them"),
         ("memmap SIZE=8G", "make memmap has no SIZE=: leave it out"),
         ("check tables RUNS=1 BUILD=x", "make check tables has no RUNS=: leave it out"),
     ],
 )
-def test_variable_is_refused(words: str, told: str) -> None:
+def test_variable_is_refused(words: str, complaint: str) -> None:
     done = command.run(["make", "-n", *words.split()], "make", cwd=folders.ROOT, fine=(2,))
     [line] = done.splitlines()
-    assert told in line
+    assert complaint in line
 
 
 def test_architecture_in_the_environment_is_not_meant() -> None:

@@ -48,8 +48,8 @@ def read_all(folder: Path) -> list[EmailMessage]:
 def test_cover_letter_of_an_rfc(write: Write, toy_series: Path) -> None:
     """In words that git or b4 could take for theirs."""
     cover, text = toy_series / "a/0000-cover-letter.patch", "# 1\n\n  a table\n\nBase: b\nLink: c"
-    told = cover.read_text().replace("[PATCH 0/2]", "[RFC PATCH 0/2]")
-    cover.write_text(told.replace("They were not good.", text))
+    letter = cover.read_text().replace("[PATCH 0/2]", "[RFC PATCH 0/2]")
+    cover.write_text(letter.replace("They were not good.", text))
     first, _ = write()
     assert read_mail(first / COVER).get_content().startswith(f"{text}\n\nApplies on")
     subjects = [str(mail["Subject"]) for mail in read_all(first)]

@@ -21,15 +21,15 @@ def prepare(toy_options: options.Options) -> Prepare:
 
     def call(named: Path | str, linux: Path | None = toy_options.linux) -> Path:
         chosen = dataclasses.replace(toy_options, peer=str(named), linux=linux)
-        made = peer.prepare_peer(chosen, worktrees)
-        assert made == worktrees / "peer"
-        return made
+        tree = peer.prepare_peer(chosen, worktrees)
+        assert tree == worktrees / "peer"
+        return tree
 
     return call
 
 
-def is_commit(made: Path, toy: Path, commit: str) -> bool:
-    return command.git(made, "rev-parse", "HEAD^{tree}") == command.git(
+def is_commit(tree: Path, toy: Path, commit: str) -> bool:
+    return command.git(tree, "rev-parse", "HEAD^{tree}") == command.git(
         toy, "rev-parse", f"{commit}^{{tree}}"
     )
 
@@ -38,9 +38,9 @@ def test_folder(prepare: Prepare, toy_series: Path, toy: Path) -> None:
     """With a cover letter. What was built of it need not be built again if it has not changed."""
     states = []
     for _ in range(2):
-        made = prepare(toy_series / "a")
-        assert is_commit(made, toy, "HEAD~1") and not made.with_name("peer.tmp").exists()
-        states.append((command.git(made, "rev-parse", "HEAD"), (made / "mm.c").stat().st_mtime_ns))
+        tree = prepare(toy_series / "a")
+        assert is_commit(tree, toy, "HEAD~1") and not tree.with_name("peer.tmp").exists()
+        states.append((command.git(tree, "rev-parse", "HEAD"), (tree / "mm.c").stat().st_mtime_ns))
     assert states[0] == states[1]
 
 
@@ -53,7 +53,7 @@ def test_stack(prepare: Prepare, toy_series: Path, toy: Path) -> None:
 
 def test_mbox(prepare: Prepare, toy_series: Path, toy: Path) -> None:
     mails = toy_series / "v2.mbox"
-    mails.write_text("".join(one.read_text() for one in sorted((toy_series / "a").iterdir())))
+    mails.write_text("".join(mail.read_text() for mail in sorted((toy_series / "a").iterdir())))
     assert is_commit(prepare(mails), toy, "HEAD~1")
 
 

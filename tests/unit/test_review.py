@@ -8,10 +8,10 @@ from harness.kernel import tree
 
 
 def test_walk(toy_options: options.Options, toy_series: Path) -> None:
-    made = tree.apply_series(toy_options, toy_series)
-    worktrees = made.base.parent
-    for commit in command.git(made.base, "rev-list", "--reverse", "base..series").split():
-        where = tree.checkout_commit(worktrees, commit)
-        assert not command.git(where, "diff", commit)
-        (where / "mm.c").write_text("left by somebody")
+    trees = tree.apply_series(toy_options, toy_series)
+    worktrees = trees.base.parent
+    for commit in command.git(trees.base, "rev-list", "--reverse", "base..series").split():
+        checkout = tree.checkout_commit(worktrees, commit)
+        assert not command.git(checkout, "diff", commit)
+        (checkout / "mm.c").write_text("left by somebody")
         (worktrees / "base/.git/worktrees/step/index.lock").touch()

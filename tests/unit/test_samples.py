@@ -101,12 +101,12 @@ def test_races_run_in_turn(tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_text(PROGRAM)
     program.chmod(0o755)
-    made = race.run_races(program, ["race 1", "race 2"], 3, tmp_path / "r")
+    raced = race.run_races(program, ["race 1", "race 2"], 3, tmp_path / "r")
     assert (tmp_path / "calls").read_text().split() == ["1", "2"] * 3
-    found = [[one["samples"]["base"] for one in result["runs"]] for result in made["results"]]
-    assert found == [[[1]] * 3, [[2]] * 3]
-    assert {(one["returns"], one["series"]) for one in made["results"]} == {("safe", "tree")}
-    assert made["cpu"] == "EPYC, family 25 model 1 stepping 1 (Zen 3)"
+    times = [[run["samples"]["base"] for run in result["runs"]] for result in raced["results"]]
+    assert times == [[[1]] * 3, [[2]] * 3]
+    assert {(row["returns"], row["tree"]) for row in raced["results"]} == {("safe", "tree")}
+    assert raced["cpu"] == "EPYC, family 25 model 1 stepping 1 (Zen 3)"
     assert not (tmp_path / "r/race.tmp").exists()
     race.run_races(program, ["race {process}"], 2, tmp_path / "r")
     assert (tmp_path / "calls").read_text().split()[-2:] == ["0", "1"]
@@ -118,8 +118,8 @@ def test_processes_that_were_complete_are_kept(tmp_path: Path) -> None:
     program.chmod(0o755)
     with pytest.raises(UserError, match="samples of 2 processes: "):
         race.run_races(program, ["race 1", "race {process}"], 3, tmp_path)
-    kept = json.loads((tmp_path / "unfinished.json").read_text())
-    assert [len(result["runs"]) for result in kept["results"]] == [2, 2]
+    unfinished = json.loads((tmp_path / "unfinished.json").read_text())
+    assert [len(result["runs"]) for result in unfinished["results"]] == [2, 2]
 
 
 def keep_record(
@@ -127,16 +127,16 @@ def keep_record(
 ) -> None:
     """Run make record where a race gives what a recorded one gave."""
 
-    def run(options: Options, one: race.Race) -> samples.Samples:
-        if one.name == stop:
+    def run(options: Options, chosen: race.Race) -> samples.Samples:
+        if chosen.name == stop:
             raise KeyboardInterrupt
-        if one.name in fail:
+        if chosen.name in fail:
             raise UserError("no memory")
-        folder = one.locate(options)
+        folder = chosen.locate(options)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{one.name}.json").touch()
-        found: samples.Samples = RECORDED[one.name]
-        return found
+        (folder / f"{chosen.name}.json").touch()
+        recorded: samples.Samples = RECORDED[chosen.name]
+        return recorded
 
     monkeypatch.setattr(record, "run_race", run)
     record.run_record(read_options({"BUILD": f"{results}-build"}), results=results)
@@ -147,23 +147,23 @@ def test_record(
 ) -> None:
     results = tmp_path / "results"
     keep_record(monkeypatch, results)
-    [made] = results.iterdir()
+    [folder] = results.iterdir()
     first, *_, last = capsys.readouterr().out.splitlines()
-    assert first.endswith(f"races, each written to {made} when it is done")
-    assert last.endswith(f"ready to commit: {made}")
-    assert {path.stem for path in made.iterdir()} == {*RECORDED, "README"}
-    assert f"| CPU | {RECORDED['memmap']['cpu']} |" in (made / "README.md").read_text()
+    assert first.endswith(f"races, each written to {folder} when it is done")
+    assert last.endswith(f"ready to commit: {folder}")
+    assert {path.stem for path in folder.iterdir()} == {*RECORDED, "README"}
+    assert f"| CPU | {RECORDED['memmap']['cpu']} |" in (folder / "README.md").read_text()
     # A second run of that day, which keeps what did not fail.
     with pytest.raises(UserError, match=r"^copy, demotion failed .*: /.* has the others$"):
         keep_record(monkeypatch, results, ("copy", "demotion"))
-    second = results / f"{made.name}-2"
+    second = results / f"{folder.name}-2"
     assert {path.stem for path in second.glob("*.json")} == {"memmap"}
     assert (second / "README.md").read_text().endswith("\n\nThese failed: copy, demotion.\n")
-    assert record.choose_folder(results, made.name).name == f"{made.name}-3"
+    assert record.choose_folder(results, folder.name).name == f"{folder.name}-3"
     with pytest.raises(KeyboardInterrupt):
         keep_record(monkeypatch, tmp_path / "stopped", stop="demotion")
-    found = {path.stem for path in (tmp_path / "stopped").glob("*/*.json")}
-    assert found == {"memmap", "copy"}
+    files = {path.stem for path in (tmp_path / "stopped").glob("*/*.json")}
+    assert files == {"memmap", "copy"}
     with pytest.raises(UserError, match="nothing was written$"):
         keep_record(monkeypatch, tmp_path / "none", RECORDED)
 
@@ -177,14 +177,14 @@ def test_record_of_another_machine(tmp_path: Path) -> None:
     row |= {"written": 1 << 22, "samples": times, "stolen": 0.0}
     file = tmp_path / "memmap.json"
     file.write_text(json.dumps(MACHINE | TOLD | facts | numbers | {"results": [row]}))
-    where = record.add_foreign(file, tmp_path / "results")
-    assert where.name == "2026-11-26-zen-3"
-    assert "64 CPUs, 512 GiB of memory, no virtual machine" in (where / "README.md").read_text()
-    assert "boot: deferred memory" in (where / "memmap.txt").read_text()
+    folder = record.add_foreign(file, tmp_path / "results")
+    assert folder.name == "2026-11-26-zen-3"
+    assert "64 CPUs, 512 GiB of memory, no virtual machine" in (folder / "README.md").read_text()
+    assert "boot: deferred memory" in (folder / "memmap.txt").read_text()
     whole = json.loads(file.read_text())
     parts = [{key: whole[key] for key in whole if key != missing} for missing in whole]
-    for told in ({}, whole | {"results": []}, whole | {"results": [{}]}, *parts):
-        file.write_text(json.dumps(told))
+    for content in ({}, whole | {"results": []}, whole | {"results": [{}]}, *parts):
+        file.write_text(json.dumps(content))
         with pytest.raises(UserError, match=f"^FROM={file} is no file that the program memmap wr"):
             record.add_foreign(file, tmp_path / "results")
         assert len([*(tmp_path / "results").iterdir()]) == 1
@@ -215,9 +215,9 @@ def test_rows_of_other_sizes_do_not_merge() -> None:
     merged = samples.merge_runs(runs)
     assert [(one["row"], len(one["runs"])) for one in merged] == [("online:16", 2), ("online:8", 1)]
     facts = dict.fromkeys(("cpu", "because", "alternatives", "config"), "x")
-    told = rows.format_samples(facts | {"results": merged})
-    assert "ran a row at different sizes: online:16 in 2 of 3, online:8 in 1 of 3\n" in told
-    assert " 8 GiB " in told and " 16 GiB " in told
+    table = rows.format_samples(facts | {"results": merged})
+    assert "ran a row at different sizes: online:16 in 2 of 3, online:8 in 1 of 3\n" in table
+    assert " 8 GiB " in table and " 16 GiB " in table
     alike = rows.format_samples(facts | {"results": samples.merge_runs([runs[0], runs[0]])})
     assert "different sizes" not in alike
 
@@ -227,6 +227,6 @@ def test_row_of_a_cpu_as_it_boots(boots: str, other: str, monkeypatch: pytest.Mo
     """Plain returns, too, can be those with which a CPU boots."""
     results = [{"row": "bind:64", "returns": returns} for returns in (boots, other)]
     monkeypatch.setattr(samples, "read_samples", lambda _: {"results": results})
-    kept = samples.Record("x")
-    assert kept.need("bind:64") == results[0]
-    assert kept.find("bind:64", as_it_boots=False) == results[1]
+    stored = samples.Record("x")
+    assert stored.need("bind:64") == results[0]
+    assert stored.find("bind:64", as_it_boots=False) == results[1]

@@ -12,12 +12,12 @@ from harness.core import command, errors, folders, options
 
 
 @pytest.mark.parametrize(
-    ("words", "told"), [([], "build"), (["BUILD="], "build"), (["BUILD=a b"], "a b")]
+    ("words", "folder"), [([], "build"), (["BUILD="], "build"), (["BUILD=a b"], "a b")]
 )
-def test_empty_build_is_the_default(words: list[str], told: str) -> None:
+def test_empty_build_is_the_default(words: list[str], folder: str) -> None:
     """As a part of a path, it would be the root."""
     show = ["make", "-s", "--eval=show:;@echo $$BUILD", "show"]
-    assert command.run([*show, *words], "make", cwd=folders.ROOT) == f"{told}\n"
+    assert command.run([*show, *words], "make", cwd=folders.ROOT) == f"{folder}\n"
 
 
 def test_packages_that_cannot_be_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,8 +28,8 @@ def test_packages_that_cannot_be_installed(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr("os.geteuid", lambda: 0)
     build = tmp_path / "build"
-    told = "^packages could not be installed: as root, run 'apt-get install python3-venv'"
-    with pytest.raises(errors.UserError, match=told):
+    complaint = "^packages could not be installed: as root, run 'apt-get install python3-venv'"
+    with pytest.raises(errors.UserError, match=complaint):
         setup.provide("tables", options.read_options({"BUILD": str(build)}))
     assert not (build / "venv").exists()
 
@@ -40,21 +40,21 @@ def test_old_python_is_named(tmp_path: Path) -> None:
     (tmp_path / "python3").chmod(0o755)
     script = (folders.ROOT / "harness/setup.sh").read_text()
     (tmp_path / "setup.sh").write_text(script.replace("/usr/bin", str(tmp_path)))
-    told = command.run(["sh", tmp_path / "setup.sh", "list"], "setup.sh", fine=(1,))
-    assert told == f"error: {tmp_path}/python3 is older than 3.11\n"
+    complaint = command.run(["sh", tmp_path / "setup.sh", "list"], "setup.sh", fine=(1,))
+    assert complaint == f"error: {tmp_path}/python3 is older than 3.11\n"
     rules = (folders.ROOT / "Makefile").read_text().split("\n\n")
     runs = [rule for rule in rules if "$(SYSTEM_PYTHON)" in rule and "\n\t" in rule]
     assert [rule for rule in runs if "$(SETUP)" not in rule] == []
 
 
-@pytest.mark.parametrize("what", ["list", "tables", "check", "outbox"])
+@pytest.mark.parametrize("target", ["list", "tables", "check", "outbox"])
 def test_what_builds_no_kernel_runs_on_any_machine(
-    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.uname", lambda: SimpleNamespace(machine="aarch64"))
     monkeypatch.setattr(setup, "find_missing", lambda _: [])
     monkeypatch.setattr(setup, "install_venv", lambda _: None)
-    setup.provide(what, options.read_options({"BUILD": str(tmp_path / "build")}))
-    assert {"bison", "flex", "libelf-dev"} & {*setup.list_packages(what, "x86_64")} == set()
+    setup.provide(target, options.read_options({"BUILD": str(tmp_path / "build")}))
+    assert {"bison", "flex", "libelf-dev"} & {*setup.list_packages(target, "x86_64")} == set()
     with pytest.raises(errors.UserError, match="^this host is aarch64: kernels are built on x86"):
         setup.provide("objects", options.read_options({}))

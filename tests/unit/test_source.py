@@ -16,8 +16,8 @@ def test_linux_is_no_base(toy_options: options.Options, toy: Path) -> None:
     command.git(toy, "tag", "-d", "v7.3-rc7")
     (toy / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 0\nEXTRAVERSION =\n")
     command.git(toy, "commit", "-q", "-a", "-m", "other")
-    told = f"^LINUX={toy} holds kernel 6.1.0, but the series needs v7.3.4: fetch that tag"
-    with pytest.raises(errors.UserError, match=told):
+    complaint = f"^LINUX={toy} holds kernel 6.1.0, but the series needs v7.3.4: fetch that tag"
+    with pytest.raises(errors.UserError, match=complaint):
         source.prepare_source(toy_options)
     assert not [*toy_options.build.iterdir()]
 
@@ -53,10 +53,10 @@ def test_package_is_what_git_would_add(
     (toy / "empty").touch()
     command.git(toy, "add", "-A")
     command.git(toy, "commit", "-q", "-m", "all kinds")
-    where = tmp_path / "fetched/usr/src"
-    where.mkdir(parents=True)
+    unpacked = tmp_path / "fetched/usr/src"
+    unpacked.mkdir(parents=True)
     (toy / "none").mkdir()
-    pack = f"tar -C {tmp_path} --exclude=.git -cJf {where}/linux.tar.xz toy"
+    pack = f"tar -C {tmp_path} --exclude=.git -cJf {unpacked}/linux.tar.xz toy"
     command.run(pack.split(), "tar")
 
     apt = SimpleNamespace(find_version=lambda *_: "1~é", fetch=lambda *_: tmp_path / "fetched")

@@ -12,10 +12,10 @@ from harness.kernel import export, source, topics, tree
 
 
 def test_export_after_work(toy_options: options.Options, toy_series: Path) -> None:
-    made = tree.apply_series(toy_options, toy_series)
-    (made.series / "new.c").write_text("int x;\n")
-    command.git(made.series, "add", "new.c")
-    command.git(made.series, "commit", "-q", "-m", "mm: add a file")
+    trees = tree.apply_series(toy_options, toy_series)
+    (trees.series / "new.c").write_text("int x;\n")
+    command.git(trees.series, "add", "new.c")
+    command.git(trees.series, "commit", "-q", "-m", "mm: add a file")
     with pytest.raises(errors.UserError, match="has commits that series/ lacks: run 'make export'"):
         tree.apply_series(toy_options, toy_series)
 
@@ -31,7 +31,7 @@ def test_export_after_work(toy_options: options.Options, toy_series: Path) -> No
         "0001-mm-improve-line-15.patch",
         "0002-mm-add-a-file.patch",
     ]
-    assert tree.apply_series(toy_options, toy_series) == made
+    assert tree.apply_series(toy_options, toy_series) == trees
 
 
 def test_base_with_v11_takes_what_is_on_top(
@@ -44,40 +44,40 @@ def test_base_with_v11_takes_what_is_on_top(
     command.git(toy, "commit", "-q", "-m", "v11")
     command.git(toy, "tag", "-d", "v7.3-rc7")
     (toy_series / "a").rename(toy_series / topics.ON_V11)
-    made = tree.apply_series(toy_options, toy_series)
-    assert command.git(made.series, "diff", "--stat", "base").count("mm.c | 4") == 1
+    trees = tree.apply_series(toy_options, toy_series)
+    assert command.git(trees.series, "diff", "--stat", "base").count("mm.c | 4") == 1
 
 
 def test_only_what_changed_is_written(
     toy_options: options.Options, toy_series: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = tree.apply_series(toy_options, toy_series)
+    trees = tree.apply_series(toy_options, toy_series)
     assert "applying" in capsys.readouterr().out
     for name in ("mm.c", "Makefile"):
-        os.utime(made.series / name, (1, 1))
+        os.utime(trees.series / name, (1, 1))
     tree.apply_series(toy_options, toy_series)
     assert "applying" not in capsys.readouterr().out
-    assert (made.series / "mm.c").stat().st_mtime == 1
+    assert (trees.series / "mm.c").stat().st_mtime == 1
     [patch] = topics.list_files(toy_series / "b")
     patch.write_text(patch.read_text().replace("better 15", "best 15"))
     tree.apply_series(toy_options, toy_series)
-    assert "best 15" in (made.series / "mm.c").read_text()
-    assert (made.series / "Makefile").stat().st_mtime == 1
+    assert "best 15" in (trees.series / "mm.c").read_text()
+    assert (trees.series / "Makefile").stat().st_mtime == 1
 
 
 def test_patch_that_does_not_apply(toy_options: options.Options, toy_series: Path) -> None:
-    made = tree.apply_series(toy_options, toy_series)
-    head = command.git(made.series, "rev-parse", "HEAD")
+    trees = tree.apply_series(toy_options, toy_series)
+    head = command.git(trees.series, "rev-parse", "HEAD")
     patch = toy_series / "a/0002-mm-improve-line-9.patch"
     good = patch.read_text()
     patch.write_text(good.replace("line 9;", "line 99;"))
     with pytest.raises(errors.UserError, match="^a/0002-.*.patch does not apply at mm.c"):
         tree.apply_series(toy_options, toy_series)
-    assert command.git(made.series, "rev-parse", "HEAD", "series") == f"{head}\n{head}"
-    assert not (made.series.parent / "series.tmp").exists()
-    assert len(command.git(made.base, "worktree", "list").splitlines()) == 2
+    assert command.git(trees.series, "rev-parse", "HEAD", "series") == f"{head}\n{head}"
+    assert not (trees.series.parent / "series.tmp").exists()
+    assert len(command.git(trees.base, "worktree", "list").splitlines()) == 2
     patch.write_text(good)
-    assert tree.apply_series(toy_options, toy_series) == made
+    assert tree.apply_series(toy_options, toy_series) == trees
 
 
 def test_clone_is_not_written_to(toy_options: options.Options, toy_series: Path, toy: Path) -> None:
