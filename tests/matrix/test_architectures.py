@@ -42,7 +42,7 @@ def test_no_new_warning_in_test_of_sanitizer(
     files = compile.list_touched(builder.trees, folder)
     objects = [f"{file.removesuffix('c')}o" for file in files]
     need(config.tools.missing())
-    made = compile.compile_both(
+    compiled = compile.compile_both(
         builder.options, builder.trees, configs.add_zone_device(config), files
     )
-    assert objects and made == (objects, objects, [])
+    assert objects and compiled == (objects, objects, [])

@@ -19,10 +19,10 @@ def test_boot(builder: Builder, name: str) -> None:
     cell = CELLS[name]
     need(cell.boot.missing())
     try:
-        told = [builder.check(side, cell.name, cell.boot) for side in cell.sides]
+        consoles = [builder.check(side, cell.name, cell.boot) for side in cell.sides]
     except NotOffered as error:
         pytest.skip(str(error))
-    first, *others = map(boots.read_cases, told)
+    first, *others = map(boots.read_cases, consoles)
     # Boots that are compared tell something.
     assert not others or first
     assert all(other == first for other in others)

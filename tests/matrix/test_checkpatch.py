@@ -30,7 +30,7 @@ MEANT = (
 
 
 @pytest.fixture(scope="module")
-def said(builder: Builder, request: pytest.FixtureRequest) -> dict[Path, "Future[list[str]]"]:
+def complaints(builder: Builder, request: pytest.FixtureRequest) -> dict[Path, "Future[list[str]]"]:
     words = ("--file", f"--ignore={KERNEL_ONLY},{MEANT}")
     return start_all(
         request,
@@ -40,5 +40,5 @@ def said(builder: Builder, request: pytest.FixtureRequest) -> dict[Path, "Future
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_checkpatch_of_our_c(source: Path, said: dict[Path, "Future[list[str]]"]) -> None:
-    assert said[source].result() == []
+def test_checkpatch_of_our_c(source: Path, complaints: dict[Path, "Future[list[str]]"]) -> None:
+    assert complaints[source].result() == []

@@ -34,21 +34,21 @@ def test_every_byte(builder: Builder, name: str) -> None:
 
 
 def test_race(builder: Builder, tmp_path: Path) -> None:
-    made, flags = builder.program(COPY), Path("/proc/cpuinfo").read_text().split()
+    program, flags = builder.program(COPY), Path("/proc/cpuinfo").read_text().split()
     # What the kernels' code has alternatives for, and the program applies
     features = {name for name in ("ERMS", "FSRM") if name.lower() in flags}
     for words, runners in (
         ("race 8 1", ["memcpy", "memcpy_nt"]),
         ("demote 1 1", ["base", "series"]),
     ):
-        samples = run_races(made, [words], 1, tmp_path)
+        samples = run_races(program, [words], 1, tmp_path)
         assert {*samples["alternatives"].split(", ")} == features
         for result in samples["results"]:
-            [one] = result["runs"]
-            figures = [what for what in ("samples", "copy", "read") if what in one]
-            for what in figures:
-                assert [*one[what]] == runners
-                assert all(min(times) > 0 for times in one[what].values())
+            [process] = result["runs"]
+            figures = [figure for figure in ("samples", "copy", "read") if figure in process]
+            for figure in figures:
+                assert [*process[figure]] == runners
+                assert all(min(times) > 0 for times in process[figure].values())
         assert "the hypervisor took at most" in format_samples(samples)
 
 
@@ -65,13 +65,13 @@ def test_fault_is_disassembled(builder: Builder, name: str) -> None:
 
 @pytest.mark.parametrize("name", choose(FOUND, SHORT))
 def test_fault_is_found(mutants: dict[str, "Future[Path]"], name: str) -> None:
-    fault, made = FAULTS[name], mutants[name].result()
-    done = replay(made, "folios")
-    told = done.stdout + done.stderr
-    assert "base" not in told and fault["says"] in told
+    fault, mutant = FAULTS[name], mutants[name].result()
+    done = replay(mutant, "folios")
+    output = done.stdout + done.stderr
+    assert "base" not in output and fault["says"] in output
     assert bool(done.returncode) == bool(fault["says"])
     # What is not found stays, to be looked at.
-    shutil.rmtree(made.parent)
+    shutil.rmtree(mutant.parent)
 
 
 @pytest.mark.full

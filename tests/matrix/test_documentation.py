@@ -30,8 +30,8 @@ ENVIRONMENT = {
 def added(trees: tree.Trees, base: str, series: str) -> list[str]:
     """Return the lines that only the series' output has, without line numbers and tree paths."""
     plain = (
-        warnings.strip_lines(said.replace(f"{where}/", "").splitlines())
-        for said, where in ((base, trees.base), (series, trees.series))
+        warnings.strip_lines(output.replace(f"{path}/", "").splitlines())
+        for output, path in ((base, trees.base), (series, trees.series))
     )
     return warnings.find_added(*plain)
 
@@ -44,7 +44,7 @@ def docs(builder: Builder) -> tuple[Path, list[str]]:
     Sphinx, make succeeds, and the tests of the functions fail.
     """
     assert PAGES
-    said = []
+    outputs = []
     for source in (builder.trees.base, builder.trees.series):
         out = builder.options.build / f"docs/{source.name}"
         shutil.rmtree(out, ignore_errors=True)
@@ -53,8 +53,8 @@ def docs(builder: Builder) -> tuple[Path, list[str]]:
         progress.announce(what)
         make = ["make", "--no-print-directory", f"O={out}", "htmldocs"]
         make += [f"SPHINXDIRS={FOLDERS}", f"SPHINXOPTS=-j{builder.options.jobs}"]
-        said.append(command.run(make, what, log=out / "log", env=ENVIRONMENT, cwd=source))
-    return out / "Documentation/output", added(builder.trees, *said)
+        outputs.append(command.run(make, what, log=out / "log", env=ENVIRONMENT, cwd=source))
+    return out / "Documentation/output", added(builder.trees, *outputs)
 
 
 def test_no_new_warning_from_sphinx(docs: tuple[Path, list[str]]) -> None:
@@ -81,8 +81,9 @@ def test_page_names_what_exists(builder: Builder, page: str) -> None:
 
 
 def test_no_new_broken_reference(builder: Builder) -> None:
-    def said(where: Path) -> str:
+    def check_references(source: Path) -> str:
         script = "tools/docs/documentation-file-ref-check"
-        return command.run([script], script, cwd=where, env=ENVIRONMENT)
+        return command.run([script], script, cwd=source, env=ENVIRONMENT)
 
-    assert added(builder.trees, said(builder.trees.base), said(builder.trees.series)) == []
+    trees = builder.trees
+    assert added(trees, *map(check_references, (trees.base, trees.series))) == []

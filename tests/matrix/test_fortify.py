@@ -36,10 +36,10 @@ def test_overflow_is_rejected(builder: Builder, name: str) -> None:
         logs = builder.kernel("series").find_objects() / "lib/test_fortify"
     else:
         logs = compile_logs(builder, TARGETS[name])
-    told = {
+    texts = {
         log.name.removesuffix("-memcpy_nt.log"): log.read_text()
         for log in logs.glob("*-memcpy_nt.log")
     }
-    assert sorted(told) == sorted(KINDS)
-    for kind, text in told.items():
+    assert sorted(texts) == sorted(KINDS)
+    for kind, text in texts.items():
         assert text.startswith("ok: unsafe memcpy_nt() usage correctly detected"), f"{kind}: {text}"

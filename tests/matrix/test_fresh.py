@@ -56,12 +56,12 @@ def remove_system(system: Path) -> None:
     command.run(["rm", "-rf", "--one-file-system", system], "rm")
 
 
-def copy_checkout(where: Path) -> None:
+def copy_checkout(copy: Path) -> None:
     """Make a repository of what is checked out, with what is not committed yet."""
-    git(where.parent, "init", "-q", where)
-    git(where, f"--work-tree={ROOT}", "add", "-A")
-    git(where, "commit", "-q", "-m", "as checked out")
-    git(where, "checkout", "-q", "-f", "HEAD")
+    git(copy.parent, "init", "-q", copy)
+    git(copy, f"--work-tree={ROOT}", "add", "-A")
+    git(copy, "commit", "-q", "-m", "as checked out")
+    git(copy, "checkout", "-q", "-f", "HEAD")
 
 
 @pytest.mark.parametrize("release", choose(("bookworm", "trixie"), ("trixie",)))
@@ -77,10 +77,10 @@ def test_bare_debian(builder: Builder, release: str) -> None:
         # Not fetched again: what is fetched is the same on any Debian.
         (system / LINUX).mkdir()
         announce(f"Debian {release}: {COMMAND}")
-        told = command.run(
+        output = command.run(
             [*PRIVATE, RUN, system, linux, LINUX, CHECKOUT, COMMAND], COMMAND, log=log
         )
-        assert "as base, byte for byte" in told and "seconds of one core per TiB" in told
+        assert "as base, byte for byte" in output and "seconds of one core per TiB" in output
     finally:
         remove_system(system)
 
@@ -106,5 +106,5 @@ def test_container() -> None:
     start = start.replace(" -it ", " ").replace("make bench", "make list")
     for line in (build, start):
         words = shlex.split(line.replace("docker", tool, 1).replace("$PWD", str(ROOT)))
-        told = command.run(words, line, cwd=ROOT)
-    assert "test_fresh.py::test_container" in told
+        output = command.run(words, line, cwd=ROOT)
+    assert "test_fresh.py::test_container" in output

@@ -67,19 +67,19 @@ RACED = (
 
 @pytest.mark.parametrize("name", choose(CONFIGS, SHORT))
 def test_same_memmap(builder: Builder, name: str) -> None:
-    made, config = builder.program(MEMMAP, name), CONFIGS[name]
+    program, config = builder.program(MEMMAP, name), CONFIGS[name]
     size, holds = LAYOUT.get(name, (64, "mask"))
-    told = replay(made, "info", config=config).stdout
-    assert f"struct page of {size} bytes, compound_info is a {holds}" in told
-    assert ("page_ref_set" in told) == (name == "trace")
+    info = replay(program, "info", config=config).stdout
+    assert f"struct page of {size} bytes, compound_info is a {holds}" in info
+    assert ("page_ref_set" in info) == (name == "trace")
     # Those without jump labels.
-    assert ("check_pages=" in told) == (name in ("keys", "trace", "pageblock"))
+    assert ("check_pages=" in info) == (name in ("keys", "trace", "pageblock"))
     if config.tools.architecture.runner:
-        compare(made, "check fill 3000", config=config)
+        compare(program, "check fill 3000", config=config)
     elif name == "debian":
-        compare_all(made, RACES[0].checks)
+        compare_all(program, RACES[0].checks)
     else:
-        compare(made, "check", config=config)
+        compare(program, "check", config=config)
 
 
 # The threads of replay/threads.c are for x86-64 only.
@@ -125,63 +125,63 @@ def test_words_stay_in_registers_of(builder: Builder, tmp_path: Path, compiler: 
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
     after = builder.pair(MEMMAP)[1]
-    source, made = after.tree / f"{MAIN}.c", tmp_path / "mm_init.o"
-    assert not find_loads(compile_like_mm_init(after.out, source, made, compiler=compiler))
+    source, output = after.tree / f"{MAIN}.c", tmp_path / "mm_init.o"
+    assert not find_loads(compile_like_mm_init(after.out, source, output, compiler=compiler))
 
 
 def test_returns(builder: Builder) -> None:
     """Each return of the objects can be written over: else a row would mix kinds."""
     for kernel in builder.pair(MEMMAP):
         for part in MEMMAP.parts:
-            told = run(["objdump", "-dr", kernel.out / f"{part}.o"], "objdump")
-            assert "__x86_return_thunk" in told
-            assert not re.search(r"\tret\b", told), part
+            code = run(["objdump", "-dr", kernel.out / f"{part}.o"], "objdump")
+            assert "__x86_return_thunk" in code
+            assert not re.search(r"\tret\b", code), part
 
 
 @pytest.mark.parametrize("name", DISASSEMBLED)
 def test_fault_is_disassembled(builder: Builder, name: str) -> None:
-    what, fault = name.partition(".")[0], FAULTS[name]
-    made = builder.mutated(MEMMAP, name, fault)
-    assert fault["says"] in (find_undrained(made, *DRAINED[what]) or find_loads(made))
+    kind, fault = name.partition(".")[0], FAULTS[name]
+    mutant = builder.mutated(MEMMAP, name, fault)
+    assert fault["says"] in (find_undrained(mutant, *DRAINED[kind]) or find_loads(mutant))
 
 
-def check_fault(made: Path, name: str, fault: Any) -> None:
-    what = name.partition(".")[0]
-    done = replay(made, "check", what, CASES.get(what, "60"))
+def check_fault(mutant: Path, name: str, fault: Any) -> None:
+    kind = name.partition(".")[0]
+    done = replay(mutant, "check", kind, CASES.get(kind, "60"))
     # A fault can make the kernel's code crash: that is 3.
     assert done.returncode in (1, 3), done.stdout + done.stderr
-    told = done.stdout + done.stderr
-    assert fault["says"] in told and "series" in told and "  base: " not in told
+    output = done.stdout + done.stderr
+    assert fault["says"] in output and "series" in output and "  base: " not in output
     if done.returncode == 3 or not fault.get("one_call", True):
         return
     # The report names the command that shows it again.
-    where, how = done.stdout.splitlines()[:2]
-    words = where.removeprefix("DIFFERS ").partition(": ")[0]
-    again = replay(made, *words.split()).stdout.splitlines()
+    case, difference = done.stdout.splitlines()[:2]
+    words = case.removeprefix("DIFFERS ").partition(": ")[0]
+    again = replay(mutant, *words.split()).stdout.splitlines()
     # How many bytes differ depends on the addresses of the free lists.
-    assert again[0] == where and again[1].split(";")[0] == how.split(";")[0]
+    assert again[0] == case and again[1].split(";")[0] == difference.split(";")[0]
 
 
-def check_thread_fault(made: Path, name: str, fault: Any) -> None:
+def check_thread_fault(mutant: Path, name: str, fault: Any) -> None:
     """With many more threads than CPUs, some are late.
 
     Most faults show in each case that has several chunks. Only threads.shared-templates needs two
     threads to meet: docs/testing.md says how often they do.
     """
     words = fault.get("settings", "threads=16").split()
-    done = replay(made, *words, "check", "fill", "3000")
+    done = replay(mutant, *words, "check", "fill", "3000")
     assert done.returncode and re.search(fault["says"], done.stdout + done.stderr)
     # One thread runs one chunk, in which the fault does not show.
-    assert not replay(made, "check", "fill", "300").returncode
+    assert not replay(mutant, "check", "fill", "300").returncode
 
 
 @pytest.mark.parametrize("name", choose(FOUND, QUICK))
 def test_fault_is_found(mutants: dict[str, "Future[Path]"], name: str) -> None:
     check = check_thread_fault if name.startswith("threads.") else check_fault
-    made = mutants[name].result()
-    check(made, name, FAULTS[name])
+    mutant = mutants[name].result()
+    check(mutant, name, FAULTS[name])
     # What is not found stays, to be looked at.
-    shutil.rmtree(made.parent)
+    shutil.rmtree(mutant.parent)
 
 
 def test_fault_that_fits_nowhere(builder: Builder) -> None:
@@ -231,10 +231,10 @@ def test_bad_words(builder: Builder, words: str, message: str) -> None:
 
 def test_stands_alone(builder: Builder, tmp_path: Path) -> None:
     """In a folder of its own, without an environment, it compares, races and writes its samples."""
-    made = Path(shutil.copy(builder.program(MEMMAP), tmp_path))
-    assert "INTERP" not in run(["readelf", "-l", made], "readelf")
+    program = Path(shutil.copy(builder.program(MEMMAP), tmp_path))
+    assert "INTERP" not in run(["readelf", "-l", program], "readelf")
     done = subprocess.run(
-        [made, "race", "bind:1:o9:ram,online:1", "3", "m.json"],
+        [program, "race", "bind:1:o9:ram,online:1", "3", "m.json"],
         cwd=tmp_path,
         env={},
         capture_output=True,
@@ -261,7 +261,7 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
 
 def test_estimate(builder: Builder, tmp_path: Path) -> None:
     """Each device of sysfs has the rows of its driver, and each figure says from what it is."""
-    made = builder.program(MEMMAP)
+    program = builder.program(MEMMAP)
     write_files(
         tmp_path,
         {
@@ -293,7 +293,7 @@ def test_estimate(builder: Builder, tmp_path: Path) -> None:
         place = tmp_path / link
         place.parent.mkdir(parents=True, exist_ok=True)
         place.symlink_to(os.path.relpath(tmp_path / target, place.parent))
-    text = "\n".join(estimate(made, tmp_path))
+    text = "\n".join(estimate(program, tmp_path))
     number = r"[0-9.]+ -> [0-9.]+ s \(from 8 GiB, in proportion\)\n"
     wanted = (
         r"dax0.0, 1 GiB\n  bind and unbind: device-dax, 1 GiB, memmap on the device +",
@@ -307,15 +307,15 @@ def test_estimate(builder: Builder, tmp_path: Path) -> None:
 
 
 def test_estimate_of_a_size(builder: Builder, tmp_path: Path) -> None:
-    made = builder.program(MEMMAP)
+    program = builder.program(MEMMAP)
     (tmp_path / "sys").mkdir()
-    told = estimate(made, tmp_path / "sys", f"--json {tmp_path / 'm.json'} --for 16G")
-    assert "CXL memory, 16 GiB" in told
-    plugged = [line for line in told if line.startswith(("  plug", "  unplug"))]
+    lines = estimate(program, tmp_path / "sys", f"--json {tmp_path / 'm.json'} --for 16G")
+    assert "CXL memory, 16 GiB" in lines
+    plugged = [line for line in lines if line.startswith(("  plug", "  unplug"))]
     assert len(plugged) == 2 and all(line.endswith(" s (measured)") for line in plugged)
     results = json.loads((tmp_path / "m.json").read_text())["results"]
-    assert {"plug:8", "plug:16", "deferred:8"} <= {one["row"] for one in results}
-    assert all({*one["samples"]} == {"base", "series"} for one in results)
+    assert {"plug:8", "plug:16", "deferred:8"} <= {result["row"] for result in results}
+    assert all({*result["samples"]} == {"base", "series"} for result in results)
 
 
 def test_samples_on_stdout(builder: Builder) -> None:
@@ -331,10 +331,10 @@ def test_each_line_is_told_at_once(builder: Builder) -> None:
     assert b"fill" in first and first.count(b"\n") == 1
 
 
-@pytest.mark.parametrize(("word", "told"), [("--help", "usage: memmap"), ("--version", '"base": ')])
-def test_help(builder: Builder, word: str, told: str) -> None:
+@pytest.mark.parametrize(("word", "text"), [("--help", "usage: memmap"), ("--version", '"base": ')])
+def test_help(builder: Builder, word: str, text: str) -> None:
     done = replay(builder.program(MEMMAP), word)
-    assert not done.returncode and told in done.stdout and not done.stderr
+    assert not done.returncode and text in done.stdout and not done.stderr
 
 
 def test_random_cases_follow_the_seed(builder: Builder) -> None:
@@ -347,20 +347,20 @@ def test_random_cases_follow_the_seed(builder: Builder) -> None:
 
 def test_race(builder: Builder, tmp_path: Path) -> None:
     """Each runner takes time; what a bind does; a table can be made."""
-    made = builder.program(MEMMAP)
-    samples = run_races(made, [f"race {RACED} 3", "returns=plain race fill:1:t2 3"], 1, tmp_path)
+    program = builder.program(MEMMAP)
+    samples = run_races(program, [f"race {RACED} 3", "returns=plain race fill:1:t2 3"], 1, tmp_path)
     results = {result["row"]: result for result in samples["results"]}
     assert [*results] == [*RACED.split(","), "fill:1:t2"]
     for result in results.values():
-        [one] = result["runs"]
-        assert {*one["samples"]} == {"base", "series", "fallback", "bound"}
-        assert all(min(times) > 0 for times in one["samples"].values())
+        [process] = result["runs"]
+        assert {*process["samples"]} == {"base", "series", "fallback", "bound"}
+        assert all(min(times) > 0 for times in process["samples"].values())
     # Deduplicated, 128 of the 512 struct pages of a compound page are written.
     written = [results[row]["written"] for row in ("fill:1", "fill:1:o9:ram")]
     assert written == [1 << 18, 1 << 16]
     for row in ("bind:1:ram", "bind:1:o9:ram"):
-        [one] = results[row]["runs"]
-        base, series = (one[kernel] for kernel in ("base", "series"))
+        [process] = results[row]["runs"]
+        base, series = (process[kernel] for kernel in ("base", "series"))
         # The base flushes for each of eight sections, the series once.
         assert base["flushes"] > 8 and series["flushes"] == 1
         assert series["allocated"] == base["allocated"]
@@ -368,15 +368,15 @@ def test_race(builder: Builder, tmp_path: Path) -> None:
     assert 4 * series["locks"] < base["locks"]
     # A block of free memory is left alone by the LRU caches of all CPUs.
     for row, calls in (("offline:1:b128", 0), ("unplug:1:b128", 0), ("unplug:1:b128:used", 8)):
-        [one] = results[row]["runs"]
-        assert [one[kernel]["lru_disabled"] for kernel in ("base", "series")] == [8, calls]
+        [process] = results[row]["runs"]
+        assert [process[kernel]["lru_disabled"] for kernel in ("base", "series")] == [8, calls]
     # Three blocks of 64 pageblocks go offline behind four of boot memory and a hole. All but the
     # last leave the hole, where the base's walks end, and the series looks first, after one walk.
-    [one] = results["offline:1:b128:gap"]["runs"]
-    assert [one[kernel]["walked"] for kernel in ("base", "series")] == [770, 2]
-    [one] = results["bind:1:ram"]["runs"]
-    parts = zip(*(one[part]["series"] for part in PARTS), strict=True)
-    assert one["samples"]["series"] == pytest.approx([sum(part) for part in parts], rel=1e-3)
+    [process] = results["offline:1:b128:gap"]["runs"]
+    assert [process[kernel]["walked"] for kernel in ("base", "series")] == [770, 2]
+    [process] = results["bind:1:ram"]["runs"]
+    parts = zip(*(process[part]["series"] for part in PARTS), strict=True)
+    assert process["samples"]["series"] == pytest.approx([sum(part) for part in parts], rel=1e-3)
     assert results["fill:1:t2"]["returns"] == "plain"
     assert "bind and unbind: fsdax, memmap in RAM" in format_samples(samples)
 

@@ -24,8 +24,8 @@ def written(builder: Builder, tmp_path_factory: pytest.TempPathFactory) -> dict[
     (home / ".gitconfig").write_text(CONFIG)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
-        made = outbox.run_outbox(builder.options)
-    return {topic.name: folder for topic, folder in zip(STACK, made, strict=True)}
+        folders = outbox.run_outbox(builder.options)
+    return {topic.name: folder for topic, folder in zip(STACK, folders, strict=True)}
 
 
 def test_b4_am(builder: Builder, written: dict[str, Path], tmp_path: Path) -> None:
@@ -40,9 +40,9 @@ def test_b4_am(builder: Builder, written: dict[str, Path], tmp_path: Path) -> No
                     box.add(mail.read_bytes())
             out = tmp_path / topic.name
             ask: list[str | Path] = [outbox.B4, *words, "-m", mails, "-o", out]
-            told = command.run(ask, "b4", cwd=clone, env=own)
-            assert f"Total patches: {count}\n" in told and "ERROR" not in told
-            assert "missing" not in told.lower()
+            output = command.run(ask, "b4", cwd=clone, env=own)
+            assert f"Total patches: {count}\n" in output and "ERROR" not in output
+            assert "missing" not in output.lower()
             command.git(clone, "am", "-q", *out.glob("*.mbx"))
         authors = command.git(clone, "log", "--format=%an <%ae>", "base..HEAD").splitlines()
         assert authors == [AUTHOR] * len(PATCHES)

@@ -26,8 +26,8 @@ Write = Callable[..., Path]
 def build_with(builder: Builder) -> Build:
     """Build the program with the peer that PEER= names."""
 
-    def build_one(where: Path) -> Path:
-        named = dataclasses.replace(builder.options, peer=str(where))
+    def build_one(patches: Path) -> Path:
+        named = dataclasses.replace(builder.options, peer=str(patches))
         peer = prepare_peer(named, builder.trees.base.parent)
         return MEMMAP.build(named, builder.trees, peer=peer)
 
@@ -55,13 +55,13 @@ def write_patch(builder: Builder, tmp_path: Path) -> Write:
 def test_series_as_peer(
     build_with: Build, builder: Builder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = build_with(ROOT / "series/zone-device-memmap")
+    program = build_with(ROOT / "series/zone-device-memmap")
     note_peer_drain(builder.options)
     assert "note: peer: SFENCE follows each MOVNTI of memmap_init" in capsys.readouterr().out
-    done = replay(made, "check", "fill", "3000")
+    done = replay(program, "check", "fill", "3000")
     assert not done.returncode
     assert done.stdout.endswith("series and fallback and peer as base, byte for byte\n")
-    for result in run_races(made, ["race fill:1,fill:1:o9 1"], 1, tmp_path)["results"]:
+    for result in run_races(program, ["race fill:1,fill:1:o9 1"], 1, tmp_path)["results"]:
         assert [*result["runs"][0]["samples"]] == ORDER
 
 
@@ -69,25 +69,25 @@ def test_fault_of_the_peer_is_told(
     build_with: Build, write_patch: Write, builder: Builder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old = "page->zone_device_data = NULL;"
-    made = build_with(write_patch("mm/mm_init.c", old, old.replace("NULL", "(void *)1")))
-    done = replay(made, "check", "fill", "3000")
+    program = build_with(write_patch("mm/mm_init.c", old, old.replace("NULL", "(void *)1")))
+    done = replay(program, "check", "fill", "3000")
     assert not done.returncode
-    where, what, told = done.stdout.splitlines()
-    assert where.startswith("differs check fill 1 1 ")
-    assert what.startswith("  peer: pfn ") and "page.zone_device_data (lru.prev): 0x01" in what
-    assert "series and fallback as base, byte for byte; peer differs from base in " in told
-    assert 2000 < int(told.split()[-2]) <= 3000
-    assert not replay(made, "race", "fill:1", "1").returncode
+    case, field, summary = done.stdout.splitlines()
+    assert case.startswith("differs check fill 1 1 ")
+    assert field.startswith("  peer: pfn ") and "page.zone_device_data (lru.prev): 0x01" in field
+    assert "series and fallback as base, byte for byte; peer differs from base in " in summary
+    assert 2000 < int(summary.split()[-2]) <= 3000
+    assert not replay(program, "race", "fill:1", "1").returncode
     note_peer_drain(builder.options)
     assert "note: peer: memmap_init_zone_device() has no MOVNTI" in capsys.readouterr().out
 
 
 def test_peer_that_does_not_compile(build_with: Build, write_patch: Write) -> None:
-    where = write_patch("mm/mm_init.c", "page->zone_device_data = NULL;", "page->gone = NULL;")
+    patches = write_patch("mm/mm_init.c", "page->zone_device_data = NULL;", "page->gone = NULL;")
     with pytest.raises(UserError) as caught:
-        build_with(where)
+        build_with(patches)
     assert str(caught.value).startswith(
-        f"PEER={where} cannot be built: make mm/mm_init.o and more ("
+        f"PEER={patches} cannot be built: make mm/mm_init.o and more ("
     )
     assert "mm/mm_init.c:1000:" in str(caught.value) and "no member named" in str(caught.value)
     assert str(caught.value).endswith(": correct it, or leave PEER out")
@@ -95,10 +95,10 @@ def test_peer_that_does_not_compile(build_with: Build, write_patch: Write) -> No
 
 def test_struct_page_of_another_size(build_with: Build, write_patch: Write) -> None:
     old = "} _struct_page_alignment;"
-    made = build_with(
+    program = build_with(
         write_patch("include/linux/mm_types.h", old, f"	unsigned long more;\n{old}")
     )
-    done = replay(made, "check")
+    done = replay(program, "check")
     assert done.returncode == 2 and done.stderr == (
         "replay: struct page has 80 bytes in peer, 64 in base: keep its size, or leave peer out\n"
     )

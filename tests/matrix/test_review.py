@@ -44,25 +44,25 @@ TOOLS = ("MAINTAINERS", "scripts", "tools")
 def faulty(builder: Builder) -> Iterator[tree.Trees]:
     """The series, and a commit with a fault for each tool on top."""
     base = builder.trees.base
-    with tree.open_scratch(base, base.parent / "faulty") as where:
-        command.git(where, "checkout", "-q", "--detach", "series")
-        touched = command.git(where, "diff", "--name-only", "base", "HEAD").split()
-        command.git(where, "sparse-checkout", "set", "--no-cone", *TOOLS, *touched)
-        with (where / "mm/mm_init.c").open("a") as file:
+    with tree.open_scratch(base, base.parent / "faulty") as series:
+        command.git(series, "checkout", "-q", "--detach", "series")
+        touched = command.git(series, "diff", "--name-only", "base", "HEAD").split()
+        command.git(series, "sparse-checkout", "set", "--no-cone", *TOOLS, *touched)
+        with (series / "mm/mm_init.c").open("a") as file:
             file.write(CODE)
-        (where / "tools/testing/selftests/mm/zdm.sh").write_text(SHELL)
-        (where / "zdm.txt").write_text("Nobody maintains this.\n")
+        (series / "tools/testing/selftests/mm/zdm.sh").write_text(SHELL)
+        (series / "zdm.txt").write_text("Nobody maintains this.\n")
         # Debian's source ignores most files.
-        command.git(where, "add", "-A", "-f", "--sparse")
-        command.git(where, "commit", "-q", "-m", "mm: change\n\nWhy this is done.")
-        yield tree.Trees(base, where)
+        command.git(series, "add", "-A", "-f", "--sparse")
+        command.git(series, "commit", "-q", "-m", "mm: change\n\nWhy this is done.")
+        yield tree.Trees(base, series)
 
 
 def test_checkpatch(faulty: tree.Trees, tmp_path: Path) -> None:
     """A word that only codespell knows."""
     mail = Path(command.git(faulty.series, "format-patch", "-1", "-o", tmp_path / "topic"))
-    said = scripts.run_checkpatch(faulty.base, mail)
-    assert [line for line in said if "TYPO_SPELLING: 'abandonned'" in line]
+    complaints = scripts.run_checkpatch(faulty.base, mail)
+    assert [line for line in complaints if "TYPO_SPELLING: 'abandonned'" in line]
 
 
 @pytest.mark.parametrize("tool", FOUND)
@@ -80,14 +80,14 @@ def test_objects(builder: Builder, faulty: tree.Trees) -> None:
     # For what runs behind it, too.
     command.git(faulty.series, "sparse-checkout", "disable")
     trees = tree.Trees(builder.trees.series, faulty.series)
-    said = scripts.check_objects(builder.options, trees)
-    assert len(said) == 3
+    complaints = scripts.check_objects(builder.options, trees)
+    assert len(complaints) == 3
     for fault in (
         "zdm_seeded. defined but not used",
         "zdm_unused. defined but not used",
         "symbol .zdm_undeclared. was not declared",
     ):
-        assert [line for line in said if re.search(fault, line)]
+        assert [line for line in complaints if re.search(fault, line)]
 
 
 def test_each_touched_suite_runs_at_each_patch(builder: Builder) -> None:

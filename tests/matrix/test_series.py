@@ -16,15 +16,15 @@ EXPORTED_FROM = "7.3.4"
 
 
 @pytest.fixture(scope="module")
-def said(builder: Builder, request: pytest.FixtureRequest) -> dict[Path, "Future[list[str]]"]:
+def complaints(builder: Builder, request: pytest.FixtureRequest) -> dict[Path, "Future[list[str]]"]:
     return start_all(
         request, "test_checkpatch", lambda patch: scripts.run_checkpatch(builder.trees.base, patch)
     )
 
 
 @pytest.mark.parametrize("patch", PATCHES, ids=name_of)
-def test_checkpatch(patch: Path, said: dict[Path, "Future[list[str]]"]) -> None:
-    assert said[patch].result() == []
+def test_checkpatch(patch: Path, complaints: dict[Path, "Future[list[str]]"]) -> None:
+    assert complaints[patch].result() == []
 
 
 def test_round_trip(builder: Builder, tmp_path: Path) -> None:

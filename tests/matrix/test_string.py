@@ -19,7 +19,7 @@ def test_each_memcpy_flushcache_is_a_movnti(builder: Builder, tmp_path: Path, na
     config = CONFIGS[name]
     need(config.tools.missing())
     kernel = MEMMAP.build_objects(builder.options, builder.trees.series, name)
-    made = compile_like_mm_init(kernel.out, ROOT / "probes/flushcache.c", tmp_path / "flushcache.o")
-    found = Code(made)
-    code = [found.code[place].name for place in found.bodies["set_entry"]]
+    toy = compile_like_mm_init(kernel.out, ROOT / "probes/flushcache.c", tmp_path / "flushcache.o")
+    disassembled = Code(toy)
+    code = [disassembled.code[place].name for place in disassembled.bodies["set_entry"]]
     assert code.count("movnti") == 2, code

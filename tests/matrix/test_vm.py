@@ -57,9 +57,9 @@ def test_shell(builder: Builder) -> None:
     with command.spawn(words, stdin=subprocess.PIPE) as child:
         assert child.stdin and child.stdout
         while select.select([child.stdout], [], [], 300)[0]:
-            if not (said := os.read(child.stdout.fileno(), 4096)):
+            if not (chunk := os.read(child.stdout.fileno(), 4096)):
                 break
-            text += said.decode(errors="replace")
+            text += chunk.decode(errors="replace")
             # An answer to each prompt.
             if text.count(f"{kernel.release}# ") > 4 - len(todo):
                 print(todo.pop(0), end="", file=child.stdin, flush=True)
@@ -80,8 +80,8 @@ def test_real_panic_is_seen(builder: Builder, tmp_path: Path) -> None:
 
 def test_copy_is_inline(builder: Builder) -> None:
     """Eight MOVNTI without a call or a jump between them copy a struct page of 64 bytes."""
-    made = builder.kernel("series").image.parent / "mm_init.o"
-    code = command.run(["objdump", "-d", "--no-show-raw-insn", made], "objdump")
+    mm_init = builder.kernel("series").image.parent / "mm_init.o"
+    code = command.run(["objdump", "-d", "--no-show-raw-insn", mm_init], "objdump")
     function = re.search(r"<memmap_fill>:\n(.*?)\n\n", code + "\n\n", re.S)
     assert function
     stretches = re.split(r"\t(?:call|j\w+|rep|ret)\b", function[1])
