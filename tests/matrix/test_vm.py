@@ -48,12 +48,20 @@ def test_boot_like_debian(builder: Builder, name: str) -> None:
 
 
 def test_shell(builder: Builder) -> None:
-    """Commands are typed, each when the shell asks for one, and Ctrl-D ends the guest."""
+    """Commands are typed, each when the shell asks for one, and Ctrl-D ends the guest.
+
+    daxctl looks for the module kmem, which is built in.
+    """
     kernel = builder.kernel("series")
     image = initramfs.make_initramfs(builder.options, builder.trees.series, "shell")
     accelerator = accel.choose_accel(builder.options, kernel, image)
     words = shell.make_guest(kernel, image, accelerator, 2).command()
-    todo, text = ["uname -r\n", "make_namespace 2 devdax mem 2M\n", "rebind 1\n", "\4"], ""
+    todo = ["uname -r\n", "make_namespace 2 devdax mem 2M\n"]
+    todo += (
+        f"daxctl reconfigure-device -f -m {mode} dax2.0\n" for mode in ("system-ram", "devdax")
+    )
+    todo += ["rebind 1\n", "\4"]
+    text, typed = "", 0
     with command.spawn(words, stdin=subprocess.PIPE) as child:
         assert child.stdin and child.stdout
         while select.select([child.stdout], [], [], 300)[0]:
@@ -61,11 +69,13 @@ def test_shell(builder: Builder) -> None:
                 break
             text += chunk.decode(errors="replace")
             # An answer to each prompt.
-            if text.count(f"{kernel.release}# ") > 4 - len(todo):
-                print(todo.pop(0), end="", file=child.stdin, flush=True)
+            if text.count(f"{kernel.release}# ") > typed:
+                print(todo[typed], end="", file=child.stdin, flush=True)
+                typed += 1
     lines = text.replace("\r", "").split("\n")
     assert kernel.release in lines
     assert {'  "dev":"namespace2.0",', '  "map":"mem",'} <= set(lines)
+    assert lines.count("reconfigured 1 device") == 2
     assert f"# Totals: pass:{len(DEVICES)} fail:0 xfail:0 xpass:0 skip:0 error:0" in lines
     assert "reboot: Power down" in text
 
