@@ -23,8 +23,14 @@ void *map_at(unsigned long where, size_t bytes)
 	void *made = mmap((void *)where, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE |
 			  MAP_ANONYMOUS | MAP_NORESERVE | (where ? MAP_FIXED_NOREPLACE : 0), -1, 0);
 
-	if (made == MAP_FAILED || (where && made != (void *)where))
-		die("cannot map %zu MiB: free some memory, or raise ulimit -v", bytes / MIB);
+	if (made == MAP_FAILED || (where && made != (void *)where)) {
+		char overcommit[8];
+
+		/* If it is 2, the kernel allows no more than it could give. */
+		read_value("/proc/sys/vm/overcommit_memory", "", overcommit, sizeof(overcommit));
+		die("cannot map %zu MiB: %s", bytes / MIB, *overcommit == '2' ?
+		    "have vm.overcommit_memory=0" : "free some memory, or raise ulimit -v");
+	}
 	return made;
 }
 

@@ -244,13 +244,18 @@ def test_stands_alone(builder: Builder, tmp_path: Path) -> None:
     assert len(json.loads((tmp_path / "m.json").read_text())["results"]) == 2
 
 
-def estimate(program: Path, sysfs: Path, words: str = "") -> list[str]:
-    """Return the lines of an estimate with a folder in the place of /sys."""
-    script = 'mount --bind "$1" /sys && shift && exec "$@"'
-    command = ["unshare", "-rm", "sh", "-c", script, "sh", str(sysfs)]
+def mount(ours: Path, place: str) -> list[str | Path]:
+    """Return the start of a command, for which ours is in that place."""
+    script = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
+    command: list[str | Path] = ["unshare", "-rm", "sh", "-c", script, "sh", ours, place]
     if subprocess.run([*command, "true"], capture_output=True).returncode:
         pytest.skip("unshare -rm: no mount namespace")
-    return run([*command, program, "estimate", *words.split()], "estimate").splitlines()
+    return command
+
+
+def estimate(program: Path, sysfs: Path, words: str = "") -> list[str]:
+    command = [*mount(sysfs, "/sys"), program, "estimate", *words.split()]
+    return run(command, "estimate").splitlines()
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:
@@ -335,6 +340,21 @@ def test_each_line_is_told_at_once(builder: Builder) -> None:
 def test_help(builder: Builder, word: str, text: str) -> None:
     done = replay(builder.program(MEMMAP), word)
     assert not done.returncode and text in done.stdout and not done.stderr
+
+
+@pytest.mark.parametrize(
+    ("overcommit", "advice"),
+    [("2", "have vm.overcommit_memory=0"), ("0", "free some memory, or raise ulimit -v")],
+)
+def test_memory_that_cannot_be_mapped(
+    builder: Builder, overcommit: str, advice: str, tmp_path: Path
+) -> None:
+    """Here by ulimit -v; what /proc says is ours."""
+    (tmp_path / "overcommit").write_text(overcommit)
+    command = mount(tmp_path / "overcommit", "/proc/sys/vm/overcommit_memory")
+    command += ["prlimit", "--as=9000000000", builder.program(MEMMAP), "check", "plug", "1"]
+    complaint = run(command, "memmap", fine=(2,))
+    assert re.fullmatch(rf"replay: cannot map \d+ MiB: {advice}\n", complaint)
 
 
 def test_random_cases_follow_the_seed(builder: Builder) -> None:
