@@ -37,6 +37,15 @@ def mutants(builder: Builder, request: pytest.FixtureRequest) -> dict[str, "Futu
 
 
 @pytest.fixture
+def one_cpu() -> Iterator[None]:
+    """Let the test, and what it starts, run on one CPU only."""
+    cpus = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cpus)})
+    yield
+    os.sched_setaffinity(0, cpus)
+
+
+@pytest.fixture
 def toy(tmp_path: Path) -> Path:
     """A repository that looks like kernel 7.3.0-rc7, with the tag and three commits after it."""
     repository = tmp_path / "toy"

@@ -33,6 +33,7 @@ def test_every_byte(builder: Builder, name: str) -> None:
     assert not done.returncode and "every byte as it must be" in done.stdout, done
 
 
+@pytest.mark.usefixtures("one_cpu")
 def test_race(builder: Builder, tmp_path: Path) -> None:
     program, flags = builder.program(COPY), Path("/proc/cpuinfo").read_text().split()
     # What the kernels' code has alternatives for, and the program applies

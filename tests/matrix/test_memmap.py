@@ -365,6 +365,7 @@ def test_random_cases_follow_the_seed(builder: Builder) -> None:
     assert first == again != other
 
 
+@pytest.mark.usefixtures("one_cpu")
 def test_race(builder: Builder, tmp_path: Path) -> None:
     """Each runner takes time; what a bind does; a table can be made."""
     program = builder.program(MEMMAP)
