@@ -11,8 +11,7 @@ UNKNOWN := $(filter-out $(VARIABLES) MAKE% -%,$(GIVEN))
 $(if $(UNKNOWN),$(error there is no variable $(UNKNOWN): make help lists them))
 # What each target reads of them; all read BUILD.
 TREE = LINUX JOBS
-$(foreach target,source tree export outbox,$(eval READ_$(target) = $(TREE)))
-$(foreach target,kernels initramfs,$(eval READ_$(target) = $(TREE) ARCH))
+$(foreach target,tree export outbox,$(eval READ_$(target) = $(TREE)))
 $(foreach target,review test test-all,$(eval READ_$(target) = $(TREE) ACCEL SIZE))
 $(foreach target,setup tools tools-all,$(eval READ_$(target) = ARCH))
 READ_first = $(TREE) CONFIG
@@ -34,8 +33,8 @@ MATRIX = $(PYTHON) -m pytest -v -s -rpsfE --no-fold-skipped --durations=0 --dura
 # $(SETUP) WHAT: first make sure of what a target needs; harness/setup.py lists it.
 SETUP = sh harness/setup.sh
 RACES = memmap copy
-.PHONY: help first setup tools tools-all requirements source tree kernels initramfs export bench shell list probes \
-	$(RACES) record tables check test test-all review outbox clean
+.PHONY: help first setup tools tools-all requirements tree export bench shell list probes $(RACES) \
+	record tables check test test-all review outbox clean
 .NOTPARALLEL:
 
 help:
@@ -60,11 +59,8 @@ help:
 	@echo 'make tools      install what make test needs, and the Python environment'
 	@echo 'make tools-all  the same, and what only make test-all needs'
 	@echo 'make requirements  pin the Python packages anew; needs the program uv'
-	@echo 'make source     fetch the base kernel'
-	@echo 'make tree       apply the series to it, on branch `series`'
+	@echo 'make tree       fetch the base kernel, and apply the series on branch `series`'
 	@echo 'make first      the first table of make bench'
-	@echo 'make kernels    build both kernels'
-	@echo 'make initramfs  build the selftest and the guest'
 	@echo
 	@echo 'SIZE=100G    size of each device, in GiB'
 	@echo 'REBINDS=30   rebinds of each driver in a boot'
@@ -107,17 +103,9 @@ first:
 	@$(SETUP) objects
 	$(SYSTEM_PYTHON) harness.link.first
 
-source tree:
+tree:
 	@$(SETUP) objects
-	$(SYSTEM_PYTHON) harness.kernel.$@
-
-kernels:
-	@$(SETUP) bench
-	$(SYSTEM_PYTHON) harness.kernel.images
-
-initramfs:
-	@$(SETUP) bench
-	$(SYSTEM_PYTHON) harness.vm.initramfs
+	$(SYSTEM_PYTHON) harness.kernel.tree
 
 export:
 	@$(SETUP) objects

@@ -9,13 +9,13 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.core import Options, announce, git, need_disk, run_stage, say
+from harness.core import Options, announce, git, need_disk, say
 from harness.core.architectures import get_machine
 from harness.core.cache import drop_others, keep
 from harness.kernel.config import KernelConfig, configure
 from harness.kernel.configs import BOOTED, MEASURED
 from harness.kernel.toolchain import count_lines, need_tools
-from harness.kernel.tree import Trees, apply_series
+from harness.kernel.tree import Trees
 
 DISK_GIB = 1.5
 KEPT = {
@@ -97,7 +97,3 @@ def build_pair(options: Options, trees: Trees) -> tuple[Kernel, Kernel]:
     series = build_kernel(options, "series", trees.series, config)
     say(f"kernels: {base.release}, {series.release}")
     return base, series
-
-
-if __name__ == "__main__":
-    run_stage(lambda options: build_pair(options, apply_series(options)))

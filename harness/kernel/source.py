@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from harness.core import Options, UserError, announce, git, need_disk, run_stage, say, spawn
+from harness.core import Options, UserError, announce, git, need_disk, say, spawn
 from harness.core.cache import digest, replace, scratch
 from harness.core.debian import Apt, NotOffered
 
@@ -201,7 +201,3 @@ def prepare_source(options: Options) -> Path:
     subject = git(folder / "base", "log", "-1", "--format=%s", "base")
     say(f"base: {subject}, kernel {read_version((folder / 'base/Makefile').read_text())}")
     return folder
-
-
-if __name__ == "__main__":
-    run_stage(prepare_source)

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from harness.core import ROOT, Options, announce, compile_program, run, run_stage
+from harness.core import ROOT, Options, announce, compile_program, run
 from harness.core.cache import replace
 from harness.kernel.configs import BOOTED
-from harness.kernel.tree import apply_series
 from harness.vm.userland import collect_programs, find_program
 
 # In the guest, a selftest lies as it does in the kernel's tools/testing/selftests.
@@ -59,7 +58,3 @@ def make_initramfs(
     with replace(archive) as new:
         new.write_bytes(pack_archive(files, links))
     return archive
-
-
-if __name__ == "__main__":
-    run_stage(lambda options: make_initramfs(options, apply_series(options).series))
