@@ -40,6 +40,8 @@ NDCTL = (
     *("meson", "pkg-config", "uuid-dev", "libiniparser-dev", "libjson-c-dev", "libkeyutils-dev"),
     *("libkmod-dev", "libudev-dev", "jq", "trace-cmd"),
 )
+# What makes a Debian package of a kernel, besides OBJECTS: docs/package.md.
+PACKAGE = ("debhelper", "kmod", "libdw-dev", "rsync")
 CELLS = (
     *(*OBJECTS, *GUEST, *VENV, *REVIEWERS, *CLANG),
     *("debootstrap", "dmsetup", "e2fsprogs", "libnuma-dev", "qemu-user"),
@@ -59,7 +61,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "review": (*OBJECTS, *VENV, *REVIEWERS, *GUEST),
     "test": CELLS,
     "test-all": (
-        *(*CELLS, *NDCTL, "kexec-tools"),
+        *(*CELLS, *NDCTL, *PACKAGE, "kexec-tools"),
         *(package for one in ARCHITECTURES.values() for package in one.packages),
         *(package for guest in GUESTS for package in get_machine(guest).packages),
     ),
