@@ -85,8 +85,9 @@ def test_recipients_are_those_of_every_patch(written: dict[str, Path], topic: st
     text = cover.get_content()
     assert "\nApplies on top of: " in text and "\nbase-commit: " in text
     assert f"Jörg O'Tester ({len(others)}):\n" in text or not others
+    count = str(len(others))
     for number, mail in enumerate(others, 1):
-        assert f" {number}/{len(others)}] " in str(mail["Subject"])
+        assert f" {number:0{len(count)}}/{count}] " in str(mail["Subject"])
     for mail in others or [cover]:
         assert f"\nSigned-off-by: {AUTHOR}\n---\n" in mail.get_content()
         assert str(mail["From"]) == AUTHOR and not mail.defects
