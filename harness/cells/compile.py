@@ -14,10 +14,7 @@ from harness.kernel.tree import Trees
 
 # Files that include the headers that the series touches. mm/memremap.c is also the caller of
 # memmap_init_zone_device().
-USERS = (
-    *("drivers/md/dm-writecache.c", "mm/memremap.c", "mm/sparse-vmemmap.c"),
-    "arch/x86/lib/usercopy_64.c",
-)
+USERS = ("drivers/md/dm-writecache.c", "mm/memremap.c", "arch/x86/lib/usercopy_64.c")
 # Files that an ordinary kernel does not compile: user space, tests that must fail to compile, and
 # the sanitizers' own tests, for which there is SANITIZERS.
 ELSEWHERE = (":!tools", ":!lib/test_fortify", ":!mm/kasan", ":!mm/kmsan", ":!kernel/kcsan")

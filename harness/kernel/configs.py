@@ -234,7 +234,9 @@ WIDE = "64BIT"
 # Deferred initialisation is in mm/mm_init.c too. It cannot be combined with KMSAN.
 DEFERRED = "DEFERRED_STRUCT_PAGE_INIT"
 # Of these two, every file that the series touches.
-whole = partial(target, X86_64, WIDE, DEFERRED, "SYSFS", "HUGETLBFS")
+whole = partial(
+    target, X86_64, WIDE, DEFERRED, "SYSFS", "HUGETLBFS", "KEXEC_HANDOVER", "CRASH_DUMP"
+)
 OBJECTS_X86_64, CLANG = whole(), whole(name="x86_64-clang", llvm=LLVM)
 OBJECTS_I386 = target(I386)
 # All of the 64-bit ones but UML have deferred initialisation, with SPARSEMEM_VMEMMAP only.
