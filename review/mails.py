@@ -50,6 +50,8 @@ BOOT = {name: f"deferred:{gib}" for name, gib in SIZES.items()}
 # The steps of vmemmap ran with less memory.
 STEPPED = {name: row.replace("64", "16", 1) for name, row in BINDS.items()}
 IN_RAM = {name.removesuffix(", in RAM"): row for name, row in [*STEPPED.items()][1:]}
+# The last patch of vmemmap but one: populating in bulk. Its peer lacks only the last one.
+IN_BULK = 10
 
 
 def list_fills() -> list[Row]:
@@ -168,13 +170,13 @@ def compare_binds(before: int, after: int, parts: str) -> list[Row]:
 
     columns = {what: partial(tell_step, what) for what in parts.split()}
     # What order 0 has is not populated in bulk.
-    rows = {name: row for name, row in IN_RAM.items() if after != 10 or name != "order 0"}
+    rows = {name: row for name, row in IN_RAM.items() if after != IN_BULK or name != "order 0"}
     return make_table("", rows, columns)
 
 
 def list_template() -> list[Row]:
     """Return what the last patch of vmemmap gives."""
-    record = locate_file("vmemmap", 10)
+    record = locate_file("vmemmap", IN_BULK)
 
     def tell_map(row: str) -> str:
         return " -> ".join(tell_part(record, "map", one, row) for one in ("peer", "series"))
@@ -187,7 +189,7 @@ def list_template() -> list[Row]:
 
 
 def list_binds() -> list[Row]:
-    record = locate_file("vmemmap", 10)
+    record = locate_file("vmemmap", IN_BULK)
     columns: dict[str, Pair] = {what: partial(tell_part, record, what) for what in PARTS}
     columns["before / after"] = partial(tell_last, record)
     return make_pairs("16 GiB", STEPPED, columns, ("before", "after"))
@@ -195,7 +197,7 @@ def list_binds() -> list[Row]:
 
 def list_counts() -> list[Row]:
     def tell_count(row: str, runner: str, what: str) -> str:
-        return tell_part(locate_file("vmemmap", 10), what, runner, row)
+        return tell_part(locate_file("vmemmap", IN_BULK), what, runner, row)
 
     columns = {name: partial(tell_count, row) for name, row in IN_RAM.items()}
     counted = {"TLB flushes": "flushes", "locks": "locks"}
@@ -256,7 +258,7 @@ TABLES: Sequence[tuple[str, Callable[[], list[Row]]]] = (
     ("vmemmap/0003", lambda: compare_binds(2, 3, "unmap locks")),
     ("vmemmap/0008", lambda: compare_binds(3, 8, "unmap flushes")),
     ("vmemmap/0009", lambda: compare_binds(8, 9, "unmap")),
-    ("vmemmap/0010", lambda: compare_binds(9, 10, "map unmap locks")),
+    ("vmemmap/0010", lambda: compare_binds(9, IN_BULK, "map unmap locks")),
     ("vmemmap/0011", list_template),
     ("demotion/0000", list_demotion_steps),
     ("demotion/0002", list_demotion),
