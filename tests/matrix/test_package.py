@@ -6,6 +6,7 @@ import re
 import pytest
 
 from harness.core import ROOT, announce, command
+from harness.core.cache import remove
 from harness.kernel.config import KernelConfig, configure, turn_on
 from harness.kernel.source import read_version
 from harness.setup import PACKAGE, find_missing
@@ -30,7 +31,7 @@ def test_package(builder: Builder) -> None:
     text = (ROOT / "docs/package.md").read_text()
     assert f"apt-get install {' '.join(PACKAGE)}\n" in text
     folder = builder.options.build / "package"
-    command.run(["rm", "-rf", folder], "rm")
+    remove(folder)
     configure(builder.options, SMALL, builder.trees.series, folder / "small", SMALL.name)
     [lines] = re.findall(r"^    (mkdir .*bindeb-pkg)$", text, re.M | re.S)
     here = {
