@@ -129,9 +129,9 @@ static bool run_bind(unsigned int kernel, const struct memmap_case *c)
 }
 
 /*
- * Nobody reads the list head of a page that is on no list, or not online. The base has it point to
- * itself, and the series may clear it. All else, such as a copy of another page's pointer, is a
- * difference.
+ * Nobody reads the list head of a page that is on no list, or not online. In the base it points to
+ * itself or is what list_del() leaves, and in the series it can be zero. All else, such as a copy
+ * of another page's pointer, is a difference.
  */
 static void clear_empty_lists(unsigned int kernel, const struct memmap_case *c)
 {
@@ -144,7 +144,8 @@ static void clear_empty_lists(unsigned int kernel, const struct memmap_case *c)
 			       pfn < c->start_pfn + c->nr_pages && !is_online(pfn);
 
 		for (int i = 0; i < 2; i++)
-			if (lru[i] == (unsigned long)lru || offline)
+			if (lru[i] == (unsigned long)lru || lru[i] == side_of(0)->removed[i] ||
+			    offline)
 				lru[i] = 0;
 	}
 }

@@ -145,6 +145,7 @@ struct memmap_side {
 	unsigned long block_pages;	/* of MAX_PAGE_ORDER */
 	unsigned long pageblock_pages;
 	unsigned long lru;		/* where a struct page has its list head */
+	unsigned long removed[2];	/* what list_del() leaves there */
 	unsigned long state_size;	/* bytes */
 	/*
 	 * Zone, sections, pageblock bits and counters lie in @state, at one address for all

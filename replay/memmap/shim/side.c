@@ -85,6 +85,7 @@ struct memmap_side replay_side = {
 	.block_pages = MAX_ORDER_NR_PAGES,
 	.pageblock_pages = pageblock_nr_pages,
 	.lru = offsetof(struct page, lru),
+	.removed = { (unsigned long)LIST_POISON1, (unsigned long)LIST_POISON2 },
 	.state_size = sizeof(struct state),
 	.prepare = prepare,
 	.run = run,
