@@ -556,6 +556,8 @@ static void random_steps(uint64_t *random, struct memmap_case *c, unsigned int b
 			step->refused = !below(random, 16);
 			step->use = use;
 			step->group = below(random, 11);
+			if (use == USE_STUCK && step->group % 2)
+				step->group = __builtin_ctzl(side_of(0)->pageblock_pages);
 			step->second = use != USE_STALE && below(random, 2);
 			step->stale = below(random, 3) ? stale[below(random, 10)] :
 							 below(random, 11);

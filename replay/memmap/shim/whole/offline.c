@@ -263,7 +263,10 @@ static void use_hugetlb(struct page *page, enum memmap_use use)
 		folio_set_hugetlb_migratable(page_folio(page));
 }
 
-/* Uses one of each two groups of pages in the free blocks that lie in this range. */
+/*
+ * Uses one of each two groups of pages in the free blocks that lie in this range. Whole pageblocks
+ * that are stuck get another type than the free ones beside them, and every second one is movable.
+ */
 static void use_pages(struct zone *zone, unsigned long pfn, unsigned long end_pfn,
 		      enum memmap_use use, unsigned int group, bool second)
 {
@@ -301,6 +304,11 @@ static void use_pages(struct zone *zone, unsigned long pfn, unsigned long end_pf
 				for (i = 0; i < 1UL << group; i++)
 					use_page(page + i, i && use == USE_FROZEN ?
 						 USE_UNMOVABLE : use);
+			if (use == USE_STUCK && group == pageblock_order && page_count(page)) {
+				init_pageblock_migratetype(page, MIGRATE_RECLAIMABLE, false);
+				for (i = 0; i < 1UL << group && pfn & MAX_ORDER_NR_PAGES; i++)
+					use_page(page + i, USE_MOVABLE);
+			}
 		}
 	}
 	spin_unlock_irqrestore(&zone->lock, flags);
@@ -345,6 +353,25 @@ int offline_block(const struct memmap_case *c, unsigned long pfn)
 	return error;
 }
 
+/* Two users isolate the halves of a free page, which merge again. Then each gives its half back. */
+static void isolate_halves(unsigned long pfn)
+{
+	unsigned long half = pfn + pageblock_nr_pages, end = half + pageblock_nr_pages;
+	struct page *page = pfn_to_page(half);
+
+	if (end != pfn + MAX_ORDER_NR_PAGES || !PageBuddy(pfn_to_page(pfn)) ||
+	    buddy_order(pfn_to_page(pfn)) != MAX_PAGE_ORDER)
+		return;
+	if (start_isolate_page_range(pfn, half, PB_ISOLATE_MODE_OTHER) ||
+	    start_isolate_page_range(half, end, PB_ISOLATE_MODE_OTHER) ||
+	    !__isolate_free_page(page, pageblock_order))
+		warn_trap();
+	__putback_isolated_page(page, pageblock_order, MIGRATE_ISOLATE);
+	undo_isolate_page_range(pfn, half);
+	replay_event(EVENT_RESULT, (unsigned long)page, get_pageblock_migratetype(page));
+	undo_isolate_page_range(half, end);
+}
+
 static void run_steps(const struct memmap_case *c)
 {
 	struct zone *zone = zone_of(c);
@@ -369,6 +396,8 @@ static void run_steps(const struct memmap_case *c)
 		if (!error && !step->offline && step->use != USE_NOTHING)
 			use_pages(zone, pfn + c->memmap_pages, pfn + c->block_pages, step->use,
 				  step->group, step->second);
+		else if (!error && !step->offline)
+			isolate_halves(pfn + c->block_pages - MAX_ORDER_NR_PAGES);
 		replay_event(EVENT_RESULT, (unsigned long)pfn_to_page(pfn), error);
 		replay_event(EVENT_ZONE, (unsigned long)pfn_to_page(zone->zone_start_pfn),
 			     zone->spanned_pages << 1 | zone->contiguous);
