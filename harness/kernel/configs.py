@@ -151,7 +151,7 @@ PAGES = KernelConfig(
 )
 # For what others wrote; demotion, migration, guest/bind-pages and guest/boot-memory-large need
 # probes, too. guest/boot-memory-blocks needs more CPUs, and kdump, guest/plug-crash reads memory of
-# a crash kernel, and guest/plug-virtio-mem lets allocations fail.
+# a crash kernel, guest/plug-dump is one, and guest/plug-virtio-mem lets allocations fail.
 PEERS = KernelConfig(
     "peers",
     (*MEASURED.fragments, "tracers", "kprobes", "demotion"),
@@ -162,7 +162,7 @@ PEERS = KernelConfig(
         *turn_on("GUP_TEST KALLSYMS_ALL X86_PMEM_LEGACY"),
         # For guest/geometries: soft-reserved memory, and NVMe with a memory buffer.
         *turn_on("EFI_STUB ACPI_HMAT EFI_SOFT_RESERVE DEV_DAX_HMEM PCI_P2PDMA BLK_DEV_NVME"),
-        *turn_on("KEXEC_FILE CRASH_DUMP CRASH_HOTPLUG PROC_KCORE"),
+        *turn_on("KEXEC_FILE CRASH_DUMP CRASH_HOTPLUG PROC_KCORE PROC_VMCORE"),
         *turn_on("FAULT_INJECTION FAULT_INJECTION_DEBUG_FS FAIL_PAGE_ALLOC FAILSLAB"),
     ),
     modules=("lib/test_hmm.ko",),
