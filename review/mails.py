@@ -161,6 +161,19 @@ def compare_blocks(what: str, before: int, after: int) -> list[Row]:
     return make_table("64 GiB, blocks of", rows, columns)
 
 
+def list_isolation() -> list[Row]:
+    """Return what the last patch of hotplug-memmap gives, in seconds per TiB."""
+    columns = list_costs(
+        locate_file("isolation"), "before|after|fill", "peer|series|bound", find_seconds
+    )
+    rows = {
+        f"{what}, {size}": f"{what}:64:{BLOCKS[size]}"
+        for what in ("plug", "online")
+        for size in ("128 MiB", "2 GiB")
+    }
+    return make_table("64 GiB, blocks of", rows, columns)
+
+
 def compare_binds(before: int, after: int, parts: str) -> list[Row]:
     """Return what a patch of vmemmap gives; a step is the number of a patch, 0 without any."""
 
@@ -252,6 +265,7 @@ TABLES: Sequence[tuple[str, Callable[[], list[Row]]]] = (
     ("hotplug-memmap/0005", lambda: compare_blocks("offline", 2, 3)),
     ("hotplug-memmap/0006", lambda: compare_blocks("offline", 3, 4)),
     ("hotplug-memmap/0008", lambda: compare_blocks("online", 4, 6)),
+    ("hotplug-memmap/0009", list_isolation),
     ("vmemmap/0000", list_binds),
     ("vmemmap/0000", list_counts),
     ("vmemmap/0001", lambda: compare_binds(0, 1, "unmap flushes")),
