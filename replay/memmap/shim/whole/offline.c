@@ -264,9 +264,23 @@ static void use_hugetlb(struct page *page, enum memmap_use use)
 }
 
 /*
- * Uses one of each two groups of pages in the free blocks that lie in this range. Whole pageblocks
- * that are stuck get another type than the free ones beside them, and every second one is movable.
+ * A whole pageblock that is stuck gets another type than the free one beside it, and every second
+ * one is movable.
  */
+static void use_group(unsigned long pfn, unsigned int group, enum memmap_use use)
+{
+	struct page *page = pfn_to_page(pfn);
+
+	if (use == USE_STUCK && group == pageblock_order) {
+		init_pageblock_migratetype(page, MIGRATE_RECLAIMABLE, false);
+		if (pfn & MAX_ORDER_NR_PAGES)
+			use = USE_MOVABLE;
+	}
+	for (unsigned long i = 0; i < 1UL << group; i++)
+		use_page(page + i, i && use == USE_FROZEN ? USE_UNMOVABLE : use);
+}
+
+/* Uses one of each two groups of pages in the free blocks that lie in this range. */
 static void use_pages(struct zone *zone, unsigned long pfn, unsigned long end_pfn,
 		      enum memmap_use use, unsigned int group, bool second)
 {
@@ -292,8 +306,6 @@ static void use_pages(struct zone *zone, unsigned long pfn, unsigned long end_pf
 			group = pageblock_order;
 		group = min(group, order);
 		for (; pfn < next; pfn += 1UL << group) {
-			unsigned long i;
-
 			page = pfn_to_page(pfn);
 			if ((pfn >> group & 1) != second)
 				__putback_isolated_page(page, group, MIGRATE_MOVABLE);
@@ -301,14 +313,7 @@ static void use_pages(struct zone *zone, unsigned long pfn, unsigned long end_pf
 				 (use == USE_HUGETLB || use == USE_FREE_HUGETLB))
 				use_hugetlb(page, use);
 			else
-				for (i = 0; i < 1UL << group; i++)
-					use_page(page + i, i && use == USE_FROZEN ?
-						 USE_UNMOVABLE : use);
-			if (use == USE_STUCK && group == pageblock_order && page_count(page)) {
-				init_pageblock_migratetype(page, MIGRATE_RECLAIMABLE, false);
-				for (i = 0; i < 1UL << group && pfn & MAX_ORDER_NR_PAGES; i++)
-					use_page(page + i, USE_MOVABLE);
-			}
+				use_group(pfn, group, use);
 		}
 	}
 	spin_unlock_irqrestore(&zone->lock, flags);
